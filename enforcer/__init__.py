@@ -1,0 +1,1 @@
+"""The enforcer acts: who ranks ahead, what is held, what is preempted, and why."""

@@ -1,0 +1,1 @@
+"""The streams carry: events from schedulers into the ledger, in order, once."""

@@ -1,0 +1,1 @@
+"""The face of the system: command line, API, configuration and wiring."""
