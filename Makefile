@@ -15,7 +15,7 @@ setup: .venv/.ready ## the environment, from the lock; instant when nothing chan
 .venv/.locked: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Tenure needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..." >&2; exit 1; }
-	@test -x $(BIN)/python || { echo "Making .venv (once, about a minute)"; $(PYTHON) -m venv .venv; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { echo "Making .venv (once, about a minute)"; $(PYTHON) -m venv .venv; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements.lock
 	@touch $@
 
