@@ -1,0 +1,1 @@
+"""Where the book is kept: the only I/O of the ledger."""

@@ -1,0 +1,350 @@
+"""The store on ClickHouse: in this process (chDB) or a server. Only the opening of a client differs.
+
+Writes go one at a time through one client; reads borrow a client each, so a long one keeps nobody waiting.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from queue import Empty, LifoQueue
+from typing import Any, Final, NamedTuple
+
+from clickhouse_connect import get_client
+from clickhouse_connect.datatypes.base import ClickHouseType
+from clickhouse_connect.driver.client import Client
+
+from ledger.archive import ArchivedEvent, DeadLetter
+from ledger.checkpoint import Checkpoint, Position
+from ledger.rows import TABLES, Row
+from ledger.store import comparison, guard, samples
+from ledger.store.columns import columns_of
+from ledger.store.errors import StoreError, translated
+from ledger.store.migrate import migrate
+from ledger.store.protocol import AccountEntry, Limits, Samples, ShareRequest, Table, TableDifference, Value
+from ledger.store.sql import read
+
+Connect = Callable[[], Client]
+
+FIRST_GENERATION: Final = "g1"
+"""The generation a new store writes and shows."""
+
+APPEND_ROWS: Final = 50_000
+"""Events per insert: too few for ClickHouse to split, so an interrupted append leaves no gap."""
+
+WRITER_SETTINGS: Final = {
+    "async_insert": 0,  # a server's profile may switch it on, and an insert must be durable when it returns
+    "max_partitions_per_insert_block": 0,  # a backfill of ten years is one insert of 120 months
+}
+READER_SETTINGS: Final = {
+    "do_not_merge_across_partitions_select_final": 1,  # keys hold their partition's columns
+    "readonly": 2,  # 2, because our own queries carry SETTINGS
+}
+
+
+def open_chdb(path: str, *, database: str = "tenure") -> ClickHouse:
+    """The store in the folder `path`, inside this process; StoreBusy where another process has it open.
+
+    chDB allows one folder per process: two stores may share it, under two databases or the same one.
+    """
+
+    def connect() -> Client:
+        return get_client(interface="chdb", path=path, tz_mode="aware")
+
+    return ClickHouse(connect, where=path, database=database)
+
+
+def open_server(
+    host: str,
+    *,
+    port: int = 8123,
+    user: str = "default",
+    password: str = "",
+    secure: bool = False,
+    database: str = "tenure",
+) -> ClickHouse:
+    """The store on a ClickHouse server, over HTTP(S); raises StoreUnreachable where it does not answer."""
+
+    def connect() -> Client:
+        return get_client(
+            host=host,
+            port=port,
+            username=user,
+            password=password,
+            secure=secure,
+            tz_mode="aware",
+            autogenerate_session_id=False,  # a session admits one query at a time
+        )
+
+    return ClickHouse(connect, where=f"the ClickHouse server {host}:{port}", database=database)
+
+
+class ClickHouse:
+    """A `Store` on ClickHouse; open one with `open_chdb` or `open_server`."""
+
+    def __init__(self, connect: Connect, *, where: str, database: str) -> None:
+        self.where: Final = where
+        self.database: Final = database
+        self._connect: Final = connect
+        self._idle: Final[LifoQueue[Client]] = LifoQueue()
+        self._types: Final[dict[str, dict[str, ClickHouseType]]] = {}
+        self._closed: Final = threading.Event()
+        self._writing: Final = threading.Lock()
+        with translated(where):
+            self._writer: Final = connect()
+            self._writer.command(f"CREATE DATABASE IF NOT EXISTS {database}")
+            self._enter(self._writer, WRITER_SETTINGS)
+
+    def migrate(self) -> None:
+        with self._writing:
+            migrate(self._command, self._name_pairs)
+            self._types.clear()
+            if not self._name_pairs("SELECT generation, '' FROM generations LIMIT 1"):
+                self._command(f"INSERT INTO generations VALUES ('{FIRST_GENERATION}', 1)")  # noqa: S608
+
+    def close(self) -> None:
+        self._closed.set()
+        while not self._idle.empty():
+            self._idle.get_nowait().close()
+        self._writer.close()
+
+    def destroy(self) -> None:
+        """Drop the database and all that is in it."""
+        with self._writing:
+            self._command(f"DROP DATABASE IF EXISTS {self.database} SYNC")
+
+    # ------------------------------------------------------------ the log
+
+    def append(self, events: Sequence[ArchivedEvent]) -> None:
+        for start in range(0, len(events), APPEND_ROWS):
+            part = events[start : start + APPEND_ROWS]
+            self._insert("events", _with_safe_text(columns_of(ArchivedEvent, part)))
+
+    def read_events(self, topic: str, partition: int, after_offset: int, limit: int) -> list[ArchivedEvent]:
+        place = {"topic": topic, "partition": partition, "after": after_offset, "limit": limit}
+        rows = self._rows("read_events", place, {"raw": "bytes"})
+        return [ArchivedEvent(*row) for row in rows]
+
+    def last_offset(self, topic: str, partition: int) -> int:
+        ((offset,),) = self._rows("last_offset", {"topic": topic, "partition": partition})
+        return int(offset)
+
+    def write_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
+        self._insert("dead_letters", _with_safe_text(columns_of(DeadLetter, letters)))
+
+    def dead_letters(self, cluster: str | None = None, limit: int = 1_000) -> list[DeadLetter]:
+        wanted = {"every_cluster": cluster is None, "cluster": cluster or "", "limit": limit}
+        return [DeadLetter(*row) for row in self._rows("dead_letters", wanted, {"raw": "bytes"})]
+
+    # ------------------------------------------------------------ the book
+
+    def write(self, generation: str, rows: Mapping[type[Row], Sequence[Row]]) -> None:
+        for row_type, of_type in rows.items():
+            columns = columns_of(row_type, of_type)
+            self._insert(TABLES[row_type], {"generation": [generation] * len(of_type), **columns})
+
+    def save_checkpoint(self, generation: str, checkpoint: Checkpoint) -> None:
+        at = checkpoint.position
+        row = _CheckpointRow(
+            generation=generation,
+            cluster=checkpoint.cluster,
+            seq=checkpoint.seq,
+            topic=at.topic,
+            partition=at.partition,
+            offset=at.offset,
+            index=at.index,
+            recorded_s=checkpoint.recorded_s,
+            ticked_s=checkpoint.ticked_s,
+            closed_until_s=checkpoint.closed_until_s,
+            events=checkpoint.events,
+            facts=checkpoint.facts,
+            facts_hash=checkpoint.facts_hash,
+            log_hash=checkpoint.log_hash,
+        )
+        self._insert("checkpoints", columns_of(_CheckpointRow, [row]))
+
+    def checkpoints(self, generation: str) -> dict[str, Checkpoint]:
+        rows = self._rows("checkpoints", {"generation": generation}, {"facts": "bytes"})
+        return {row[0]: Checkpoint(row[0], row[1], Position(*row[2:6]), *row[6:]) for row in rows}
+
+    # ------------------------------------------------------------ directory and samples
+
+    def write_directory(self, accounts: Sequence[AccountEntry], requests: Sequence[ShareRequest]) -> None:
+        self._insert("accounts", columns_of(AccountEntry, accounts))
+        self._insert("share_requests", columns_of(ShareRequest, requests))
+
+    def write_samples(self, samples_: Samples) -> None:
+        self._insert("gpu_samples", samples.columns(samples_))
+
+    def roll_up_samples(
+        self, generation: str, cluster: str, from_s: int, until_s: int, rolled_s: int
+    ) -> None:
+        for parameters in samples.hours(generation, cluster, from_s, until_s, rolled_s):
+            with self._writing, translated(self.where):
+                self._writer.command(read("queries")["roll_up_samples"], parameters=parameters)
+
+    # ------------------------------------------------------------ generations
+
+    def live_generation(self) -> str:
+        ((generation,),) = self._rows("live_generation", {})
+        return str(generation)
+
+    def set_live_generation(self, generation: str) -> None:
+        with self._writing, translated(self.where):
+            self._writer.command(
+                read("queries")["set_live_generation"], parameters={"generation": generation}
+            )
+
+    def compare_generations(self, a: str, b: str, examples: int = 5) -> list[TableDifference]:
+        compared = (comparison.compare(self.query, table, a, b, examples) for table in TABLES.values())
+        return [difference for difference in compared if difference.only_in_a or difference.only_in_b]
+
+    def drop_generation(self, generation: str) -> None:
+        if generation == self.live_generation():
+            raise StoreError(f"{generation} is the live generation: let the views show another one first")
+        for table in (*TABLES.values(), "run_gpu_hours", "checkpoints"):
+            sql = f"SELECT DISTINCT _partition_id, '' FROM {table} WHERE generation = {{generation:String}}"  # noqa: S608
+            partitions = self._rows(sql, {"generation": generation})
+            with self._writing:
+                for partition, _ in partitions:
+                    self._command(f"ALTER TABLE {table} DROP PARTITION ID '{partition}'")
+
+    # ------------------------------------------------------------ reading
+
+    def query(self, query: str, parameters: Mapping[str, Value] | None = None, *, max_rows: int = 0) -> Table:
+        sql = read("queries").get(query, query)
+        settings = {"max_result_rows": max_rows + 1, "result_overflow_mode": "break"} if max_rows else {}
+        with self._reader() as client:
+            return _table(client, sql, parameters, settings, max_rows)
+
+    def ask(self, sql: str, parameters: Mapping[str, Value] | None = None, *, limits: Limits) -> Table:
+        guard.check_words(sql)
+        with translated(self.where):
+            client = self._connect()
+            try:
+                self._enter(client, guard.settings(limits))
+                guard.check_tables(sql, lambda text: str(client.command(text)), self.database)
+                return _table(client, sql, parameters, {}, limits.max_rows)
+            finally:
+                client.close()
+
+    # ------------------------------------------------------------ clients
+
+    def _enter(self, client: Client, settings: Mapping[str, object]) -> None:
+        """Make the client one of this database; `readonly` comes last, since it forbids further settings."""
+        client.database = self.database
+        for name, value in settings.items():
+            client.set_client_setting(name, value)
+
+    @contextmanager
+    def _reader(self) -> Iterator[Client]:
+        if self._closed.is_set():
+            raise StoreError(f"the store at {self.where} is closed")
+        with translated(self.where):
+            try:
+                client = self._idle.get_nowait()
+            except Empty:
+                client = self._connect()
+                self._enter(client, READER_SETTINGS)
+            try:
+                yield client
+            finally:
+                if self._closed.is_set():
+                    client.close()
+                else:
+                    self._idle.put(client)
+
+    def _rows(
+        self, query: str, parameters: Mapping[str, Value], formats: dict[str, str] | None = None
+    ) -> list[Any]:
+        """Rows of one of our own queries; `formats` names columns to read as bytes."""
+        sql = read("queries").get(query, query)
+        with self._reader() as client:
+            result = client.query(
+                sql, parameters=dict(parameters), column_formats=dict(formats or {}), query_tz="UTC"
+            )
+            return list(result.result_rows)
+
+    def _name_pairs(self, sql: str) -> list[tuple[str, str]]:
+        with translated(self.where):
+            return [(str(a), str(b)) for a, b in self._writer.query(sql).result_rows]
+
+    def _command(self, sql: str) -> object:
+        with translated(self.where):
+            return self._writer.command(sql)
+
+    def _insert(self, table: str, columns: Mapping[str, Sequence[object]]) -> None:
+        """One insert, column by column; types are asked of the table once."""
+        if not len(next(iter(columns.values()))):
+            return
+        with self._writing, translated(self.where):
+            types = self._types.get(table) or self._described(table)
+            self._writer.insert(
+                table,
+                list(columns.values()),
+                column_names=list(columns),
+                column_types=[types[name] for name in columns],
+                column_oriented=True,
+            )
+
+    def _described(self, table: str) -> dict[str, ClickHouseType]:
+        context = self._writer.create_insert_context(table)
+        self._types[table] = dict(zip(context.column_names, context.column_types, strict=True))
+        return self._types[table]
+
+
+class _CheckpointRow(NamedTuple):
+    """A checkpoint flat, as its table has it."""
+
+    generation: str
+    cluster: str
+    seq: int
+    topic: str
+    partition: int
+    offset: int
+    index: int  # type: ignore[assignment]  # as in ArchivedEvent
+    recorded_s: int
+    ticked_s: int
+    closed_until_s: int
+    events: int
+    facts: bytes
+    facts_hash: int
+    log_hash: int
+
+
+def _with_safe_text(columns: dict[str, Sequence[object]]) -> dict[str, Sequence[object]]:
+    """Text that came from outside unread may hold lone surrogates, which no UTF-8 has: escape them."""
+    return {
+        name: [_safe(v) if isinstance(v, str) else v for v in values] if _is_text(values) else values
+        for name, values in columns.items()
+    }
+
+
+def _is_text(values: Sequence[object]) -> bool:
+    return bool(values) and isinstance(values[0], str)
+
+
+def _safe(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _table(
+    client: Client,
+    sql: str,
+    parameters: Mapping[str, Value] | None,
+    settings: Mapping[str, object],
+    max_rows: int,
+) -> Table:
+    """Run a query and keep at most `max_rows` rows (0: all). Times are aware UTC whatever the host's zone."""
+    result = client.query(
+        sql, parameters=dict(parameters) if parameters else None, settings=dict(settings), query_tz="UTC"
+    )
+    rows = [tuple(row) for row in result.result_rows]
+    truncated = 0 < max_rows < len(rows)
+    return Table(
+        columns=tuple(result.column_names),
+        types=tuple(kind.name for kind in result.column_types),
+        rows=rows[:max_rows] if truncated else rows,
+        truncated=truncated,
+    )

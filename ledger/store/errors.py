@@ -1,0 +1,130 @@
+"""What can go wrong between the book and its database, as a small tree; each message says what to do.
+
+`translated` is the only place that knows the wording and the numbers of ClickHouse's errors.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from clickhouse_connect.driver.exceptions import ClickHouseError
+from clickhouse_connect.driver.exceptions import Error as DriverError
+
+
+class StoreError(Exception):
+    """The store could not do what was asked; the message is a sentence a person can act on."""
+
+
+class StoreBusy(StoreError):
+    """Another process has the data folder open."""
+
+
+class StoreFull(StoreError):
+    """The disk is full; nothing of the failed write is kept."""
+
+
+class StoreUnreachable(StoreError):
+    """The database server does not answer. Worth trying again."""
+
+
+class SchemaTooNew(StoreError):
+    """The tables were made by a newer Tenure than this one."""
+
+
+class QueryRefused(StoreError):
+    """The query is wrong, or asks for what a reader may not do."""
+
+
+class QueryTooLarge(StoreError):
+    """The query ran into its limit of time, rows or memory."""
+
+
+NOT_ENOUGH_SPACE = 243
+UNREACHABLE = {209, 210, 279, 516}
+"""Socket timeout, network error, all connections failed, authentication failed."""
+TOO_LARGE = {158, 159, 160, 241, 307, 396}
+"""Too many rows, timeout, too slow, memory limit, too many bytes, too many rows or bytes."""
+REFUSED = {
+    6,
+    27,
+    36,
+    41,
+    43,
+    44,
+    46,
+    47,
+    53,
+    60,
+    62,
+    63,
+    70,
+    81,
+    115,
+    164,
+    179,
+    215,
+    386,
+    403,
+    456,
+    457,
+    497,
+    801,
+}
+"""Unparsable, unknown or ill-typed names and values, readonly, access denied, a missing parameter."""
+
+_LOCKED = re.compile(r"Cannot lock file (?P<folder>.+)/status\.")
+_OTHER_PATH = re.compile(r"already initialized with path '(?P<held>[^']*)'")
+_NO_SPACE = re.compile(r"No space left on device|NOT_ENOUGH_SPACE")
+_NOISE = re.compile(r"\s*\(version [^()]*(\([^()]*\))?\)|^Code: \d+\. |DB::Exception: ")
+
+
+def _sentence(text: str) -> str:
+    """ClickHouse's own words, first line, without codes and versions."""
+    first = text.strip().splitlines()[0] if text.strip() else "no reason given"
+    return _NOISE.sub("", _NOISE.sub("", first)).strip()
+
+
+def _translate(error: Exception, where: str) -> StoreError:
+    """The StoreError that says what `error` means for the store at `where`."""
+    text = str(error)
+    code = error.code if isinstance(error, DriverError) else None
+    if locked := _LOCKED.search(text):
+        return StoreBusy(
+            f"{locked['folder']} is open in another process, and chDB allows one: stop that process, "
+            "or ask it instead (a running `tenure up` answers commands)"
+        )
+    if other := _OTHER_PATH.search(text):
+        return StoreBusy(
+            f"this process already has {other['held']} open, and chDB allows one folder: close it"
+        )
+    if code == NOT_ENOUGH_SPACE or _NO_SPACE.search(text):
+        return StoreFull(f"no space left for {where}: free some, then start again; nothing written was lost")
+    if isinstance(error, OSError) or code in UNREACHABLE or (code is None and _is_transport(error)):
+        return StoreUnreachable(f"{where} does not answer: {_sentence(text)}")
+    if code in TOO_LARGE:
+        return QueryTooLarge(f"{_sentence(text)}: ask for fewer hours or columns")
+    if code in REFUSED:
+        return QueryRefused(_sentence(text))
+    return StoreError(f"{where}: {_sentence(text)}")
+
+
+def _is_transport(error: Exception) -> bool:
+    return type(error).__name__ == "OperationalError"
+
+
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Raise what the block raises as a StoreError about the store at `where`."""
+    try:
+        yield
+    except ClickHouseError as error:
+        raise _translate(error, where) from error
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StoreFull(
+                f"no space left for the temporary file of a write to {where}: free some"
+            ) from error
+        raise _translate(error, where) from error

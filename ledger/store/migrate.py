@@ -1,0 +1,86 @@
+"""Bring the tables up to this code: migrations in order, once each, then the views as this code has them.
+
+Forward only. What was applied is kept in `schema_migrations` with a hash, so an applied file that was edited
+since is noticed, and tables that a newer Tenure made are refused by the name of what is unknown here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+
+from ledger.store.errors import SchemaTooNew, StoreError
+from ledger.store.sql import read, statements
+
+Command = Callable[[str], object]
+Rows = Callable[[str], list[tuple[str, str]]]
+
+VIEWS = "views"
+"""Name under which the views' common hash is kept."""
+
+MIGRATIONS_TABLE = """
+CREATE TABLE IF NOT EXISTS schema_migrations
+(
+    `name` String COMMENT 'file, or `views` for all views together',
+    `hash` String COMMENT 'blake2b-128 of its text, hex',
+    `step` UInt64 COMMENT 'of two entries of one name the later holds'
+)
+-- A handful of rows, read whole.
+ENGINE = ReplacingMergeTree(step)
+ORDER BY name
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'What was applied to this database'
+"""
+
+
+def migrate(command: Command, rows: Rows) -> None:
+    """Apply what is missing; raise SchemaTooNew or StoreError, tables untouched, where that is unsafe."""
+    command(MIGRATIONS_TABLE)
+    applied = dict(rows("SELECT name, hash FROM schema_migrations FINAL"))
+    migrations = read("migrations")
+    _check(applied, migrations)
+    for name, text in migrations.items():
+        if name not in applied:
+            _apply(command, name, text)
+            applied[name] = digest(text)
+            _record(command, name, applied[name], len(applied))
+    views = read("views")
+    wanted = digest("\n".join(views.values()))
+    if applied.get(VIEWS) != wanted:
+        for name, text in views.items():
+            _apply(command, name, text)
+        _record(command, VIEWS, wanted, 0)
+
+
+def digest(text: str) -> str:
+    """The hash a file is recognised by."""
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _check(applied: Mapping[str, str], migrations: Mapping[str, str]) -> None:
+    unknown = sorted(applied.keys() - migrations.keys() - {VIEWS})
+    if unknown:
+        raise SchemaTooNew(
+            f"the tables were made by a newer Tenure: it applied {', '.join(unknown)}, unknown here; "
+            "run that version, or a later one"
+        )
+    edited = [name for name, text in migrations.items() if name in applied and applied[name] != digest(text)]
+    if edited:
+        raise StoreError(
+            f"{edited[0]} was applied here with another text: a migration is never edited, add a new one; "
+            "a data folder of a development version has to be made again"
+        )
+
+
+def _apply(command: Command, name: str, text: str) -> None:
+    for statement in statements(text):
+        try:
+            command(statement)
+        except StoreError as error:
+            raise StoreError(f"{name}: {error}") from error
+
+
+def _record(command: Command, name: str, text_hash: str, step: int) -> None:
+    """Names and hashes hold no quotes; an entry for the views outranks the one before it."""
+    later = f"(SELECT max(step) + 1 FROM schema_migrations) + {step}"  # noqa: S608
+    command(f"INSERT INTO schema_migrations SELECT '{name}', '{text_hash}', {later}")

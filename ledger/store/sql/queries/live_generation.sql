@@ -1,0 +1,2 @@
+-- The generation the views show.
+SELECT argMax(generation, revision) FROM generations
