@@ -245,19 +245,7 @@ class Remark(NamedTuple):
     recorded_s: int
 
 
-Row = (
-    Posting
-    | AccountHour
-    | ClusterHour
-    | NodeHour
-    | OpenHour
-    | Run
-    | Job
-    | Share
-    | Grant
-    | Decision
-    | Remark
-)
+Row = Posting | AccountHour | ClusterHour | NodeHour | OpenHour | Run | Job | Share | Grant | Decision | Remark
 
 TABLES: dict[type[Row], str] = {
     Posting: "postings",

@@ -62,3 +62,37 @@ EVENT: TypeAdapter[ClusterEvent | DirectoryEvent | GpuSampled] = TypeAdapter(Eve
 
 EVENTS: TypeAdapter[list[ClusterEvent | DirectoryEvent | GpuSampled]] = TypeAdapter(list[Event])
 """Validator of a batch (a JSON array)."""
+
+__all__ = [
+    "EVENT",
+    "EVENTS",
+    "AccountChanged",
+    "AccountClosed",
+    "AccountOpened",
+    "ClockTicked",
+    "ClusterEvent",
+    "Decision",
+    "DirectoryEvent",
+    "Event",
+    "GpuIdleObserved",
+    "GpuSampled",
+    "GrantMade",
+    "JobCheckpointed",
+    "JobEnded",
+    "JobResumed",
+    "JobStarted",
+    "JobSubmitted",
+    "JobSuspended",
+    "JobUpdated",
+    "NodeObserved",
+    "NodeRemoved",
+    "NoticeCleared",
+    "NoticeRaised",
+    "Observation",
+    "PolicySet",
+    "RunObserved",
+    "RunReassigned",
+    "ShareDecided",
+    "ShareRequested",
+    "SharesSet",
+]

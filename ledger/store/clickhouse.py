@@ -39,6 +39,7 @@ WRITER_SETTINGS: Final = {
 }
 READER_SETTINGS: Final = {
     "do_not_merge_across_partitions_select_final": 1,  # keys hold their partition's columns
+    "join_use_nulls": 0,  # the views count on an absent row being zeros, whatever a server's profile says
     "readonly": 2,  # 2, because our own queries carry SETTINGS
 }
 
@@ -177,9 +178,7 @@ class ClickHouse:
     def write_samples(self, samples_: Samples) -> None:
         self._insert("gpu_samples", samples.columns(samples_))
 
-    def roll_up_samples(
-        self, generation: str, cluster: str, from_s: int, until_s: int, rolled_s: int
-    ) -> None:
+    def roll_up_samples(self, generation: str, cluster: str, from_s: int, until_s: int, rolled_s: int) -> None:
         for parameters in samples.hours(generation, cluster, from_s, until_s, rolled_s):
             with self._writing, translated(self.where):
                 self._writer.command(read("queries")["roll_up_samples"], parameters=parameters)
@@ -192,9 +191,7 @@ class ClickHouse:
 
     def set_live_generation(self, generation: str) -> None:
         with self._writing, translated(self.where):
-            self._writer.command(
-                read("queries")["set_live_generation"], parameters={"generation": generation}
-            )
+            self._writer.command(read("queries")["set_live_generation"], parameters={"generation": generation})
 
     def compare_generations(self, a: str, b: str, examples: int = 5) -> list[TableDifference]:
         compared = (comparison.compare(self.query, table, a, b, examples) for table in TABLES.values())
@@ -255,15 +252,11 @@ class ClickHouse:
                 else:
                     self._idle.put(client)
 
-    def _rows(
-        self, query: str, parameters: Mapping[str, Value], formats: dict[str, str] | None = None
-    ) -> list[Any]:
+    def _rows(self, query: str, parameters: Mapping[str, Value], formats: dict[str, str] | None = None) -> list[Any]:
         """Rows of one of our own queries; `formats` names columns to read as bytes."""
         sql = read("queries").get(query, query)
         with self._reader() as client:
-            result = client.query(
-                sql, parameters=dict(parameters), column_formats=dict(formats or {}), query_tz="UTC"
-            )
+            result = client.query(sql, parameters=dict(parameters), column_formats=dict(formats or {}), query_tz="UTC")
             return list(result.result_rows)
 
     def _name_pairs(self, sql: str) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from ledger.rows import TABLES, Row
 
@@ -33,7 +33,10 @@ COLUMN_NAMES: Final = {
     "occurred_us": "occurred_at",
     "recorded_us": "recorded_at",
 }
-"""Fields whose column has another name; every one but `class_` is an instant."""
+"""Fields whose column has another name."""
+
+INSTANTS: Final = COLUMN_NAMES.keys() - {"class_"}
+"""Fields that are an instant: epoch seconds, or microseconds where the name ends so."""
 
 LAST_INSTANT_S: Final = (1 << 32) - 1
 """The last second a DateTime holds, in 2106."""
@@ -58,20 +61,14 @@ def columns_of(row_type: type[NamedTuple], rows: Sequence[NamedTuple]) -> dict[s
     columns: dict[str, Sequence[object]] = {}
     for place, field in enumerate(row_type._fields):
         values: list[object] = list(map(itemgetter(place), rows))
-        columns[column_name(field)] = _clamped(field, values) if field in COLUMN_NAMES else values
+        columns[column_name(field)] = _clamped(field, values) if field in INSTANTS else values
     return columns
 
 
 def _clamped(field: str, values: list[object]) -> list[object]:
     """Instants as the column can hold them: a job eligible from the year 9999 must not stop the writer."""
-    if field == "class_":
-        return values
     low, high = (FIRST_US, LAST_US) if field.endswith("_us") else (0, LAST_INSTANT_S)
-    known = [value for value in values if isinstance(value, int)]
+    known = cast("list[int]", values if None not in values else [value for value in values if value is not None])
     if not known or (low <= min(known) and max(known) <= high):
         return values
     return [min(max(value, low), high) if isinstance(value, int) else value for value in values]
-
-
-ROW_TABLES: Final[tuple[str, ...]] = tuple(TABLES.values())
-"""Tables of the fold's rows, each with `generation` in front."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ledger.store.protocol import Table, TableDifference
+from ledger.store.protocol import Table, TableDifference, Value
 
 Query = Callable[..., Table]
+Examples = tuple[tuple[str, ...], list[tuple[Value, ...]]]
 
 
 def compare(query: Query, table: str, a: str, b: str, examples: int) -> TableDifference:
@@ -15,15 +16,19 @@ def compare(query: Query, table: str, a: str, b: str, examples: int) -> TableDif
     FINAL leaves one row per key and generation, so a row both have is there exactly twice. The rows are told
     apart by a 128-bit hash of all columns but `generation`: whole rows would not fit in memory.
     """
-    parameters = {"a": a, "b": b, "examples": examples}
-    ((only_in_a, only_in_b),) = query(COUNTS.format(table=table), parameters).rows
-    columns: tuple[str, ...] = ()
-    shown = []
-    for side, other in ((a, b), (b, a)):
-        found = query(EXAMPLES.format(table=table), {"side": side, "other": other, "examples": examples})
-        columns = found.columns
-        shown.append(found.rows)
-    return TableDifference(table, int(str(only_in_a)), int(str(only_in_b)), columns, shown[0], shown[1])
+    ((left, right),) = query(COUNTS.format(table=table), {"a": a, "b": b}).rows
+    only_in_a, only_in_b = int(str(left)), int(str(right))
+    columns, examples_a = _examples(query, table, a, b, min(examples, only_in_a))
+    columns_b, examples_b = _examples(query, table, b, a, min(examples, only_in_b))
+    return TableDifference(table, only_in_a, only_in_b, columns or columns_b, examples_a, examples_b)
+
+
+def _examples(query: Query, table: str, side: str, other: str, number: int) -> Examples:
+    """The first rows of `side` that `other` has not, in order of their columns."""
+    if not number:
+        return (), []
+    found = query(EXAMPLES.format(table=table), {"side": side, "other": other, "examples": number})
+    return found.columns, found.rows
 
 
 COUNTS = """

@@ -97,9 +97,7 @@ def _translate(error: Exception, where: str) -> StoreError:
             "or ask it instead (a running `tenure up` answers commands)"
         )
     if other := _OTHER_PATH.search(text):
-        return StoreBusy(
-            f"this process already has {other['held']} open, and chDB allows one folder: close it"
-        )
+        return StoreBusy(f"this process already has {other['held']} open, and chDB allows one folder: close it")
     if code == NOT_ENOUGH_SPACE or _NO_SPACE.search(text):
         return StoreFull(f"no space left for {where}: free some, then start again; nothing written was lost")
     if isinstance(error, OSError) or code in UNREACHABLE or (code is None and _is_transport(error)):
@@ -124,7 +122,5 @@ def translated(where: str) -> Iterator[None]:
         raise _translate(error, where) from error
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise StoreFull(
-                f"no space left for the temporary file of a write to {where}: free some"
-            ) from error
+            raise StoreFull(f"no space left for the temporary file of a write to {where}: free some") from error
         raise _translate(error, where) from error

@@ -43,6 +43,7 @@ def settings(limits: Limits) -> dict[str, object]:
         "max_result_rows": limits.max_rows + 1,
         "result_overflow_mode": "break",
         "do_not_merge_across_partitions_select_final": 1,
+        "join_use_nulls": 0,
         "readonly": 1,
     }
 

@@ -156,9 +156,7 @@ class Store(Protocol):
         """Keep samples; one sent twice is one. Not synced to disk: a power cut may lose the last seconds."""
         ...
 
-    def roll_up_samples(
-        self, generation: str, cluster: str, from_s: int, until_s: int, rolled_s: int
-    ) -> None:
+    def roll_up_samples(self, generation: str, cluster: str, from_s: int, until_s: int, rolled_s: int) -> None:
         """Sum the samples of closed hours in [from_s, until_s) by run, GPU and hour, replacing earlier sums.
 
         The rule is in sql/queries/roll_up_samples.sql. `rolled_s`, an instant that never decreases, tells

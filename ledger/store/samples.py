@@ -31,9 +31,7 @@ def columns(samples: Samples) -> dict[str, Sequence[object]]:
     }
 
 
-def hours(
-    generation: str, cluster: str, from_s: int, until_s: int, rolled_s: int
-) -> Iterator[dict[str, Value]]:
+def hours(generation: str, cluster: str, from_s: int, until_s: int, rolled_s: int) -> Iterator[dict[str, Value]]:
     """Parameters of the summing statement, a span of whole hours at a time."""
     end_s = hour_floor_s(until_s)
     for start_s in range(hour_ceil_s(from_s), end_s, SPAN_S):

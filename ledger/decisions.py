@@ -1,0 +1,262 @@
+"""Decisions: whether one can be taken, and what it changes. Taken in log order, each (source, id) once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from ledger.change import Change
+from ledger.corrections import correct_claims, correct_job, grants_in
+from ledger.events import GrantMade, PolicySet, RunReassigned, ShareDecided, SharesSet
+from ledger.outcomes import Refused
+from ledger.policy import PolicyChange
+from ledger.rows import Decision as DecisionRow
+from ledger.rows import Grant as GrantRow
+from ledger.rows import Share as ShareRow
+from ledger.state import NOTHING, State
+from ledger.statements import cause_of
+from ledger.tree import EVERY_POOL, OWN_PART, ChildShare, Grant, Revision
+from ledger.units import FOREVER_S, GPU_HOUR_MS, epoch_s, instant
+
+if TYPE_CHECKING:
+    from ledger.book import Book
+
+DecisionEvent = SharesSet | GrantMade | PolicySet | RunReassigned | ShareDecided
+
+
+def judge(state: State, event: DecisionEvent) -> Refused | None:
+    """Why a decision cannot be taken, the first that holds; None if it can."""
+    match event:
+        case SharesSet():
+            return _judge_shares(state, event)
+        case GrantMade():
+            return _judge_grant(state, event)
+        case PolicySet():
+            return _judge_policy(state, event)
+        case RunReassigned() | ShareDecided():
+            return None
+        case _:
+            assert_never(event)
+
+
+def effective_s(event: SharesSet) -> int:
+    """When the set comes into force."""
+    return epoch_s(event.data.effective_at or event.time)
+
+
+def _judge_shares(state: State, event: SharesSet) -> Refused | None:
+    data = event.data
+    pool = data.gpu_type or EVERY_POOL
+    known = state.shares.revision(pool, data.parent)
+    if data.expected_revision != known:
+        return Refused(
+            "stale_revision",
+            f"it was made against revision {data.expected_revision} of {data.parent}, which is at {known}; "
+            "look at the present shares and decide again",
+        )
+    total = sum(c.share_percent for c in data.children)
+    if total > 100:  # noqa: PLR2004 -- percent
+        return Refused(
+            "shares_over_100",
+            f"the shares of {data.parent} sum to {total} percent; lower them to at most 100",
+        )
+    if data.parent.endswith(f"/{OWN_PART}"):
+        return Refused("shares_of_own_part", f"{data.parent} is an own part and has no children; name its parent")
+    if state.shares.root and not state.shares.knows(data.parent):
+        return Refused(
+            "unknown_parent",
+            f"{data.parent} has no share of its own yet; first give it one in the shares of its parent "
+            f"(the root is {state.shares.root})",
+        )
+    if not state.shares.root and "/" in data.parent:
+        return Refused(
+            "unknown_parent",
+            f"no shares are set yet, so begin at the root: set those of {data.parent.partition('/')[0]} first",
+        )
+    return _judge_effective(state, event)
+
+
+def _judge_effective(state: State, event: SharesSet) -> Refused | None:
+    at_s = effective_s(event)
+    if at_s >= state.closed_until_s or not state.closed_hours(at_s, FOREVER_S):
+        return None
+    if not event.data.backdated:
+        return Refused(
+            "effective_in_a_closed_hour",
+            f"it would be in force from {instant(at_s):%Y-%m-%d %H:%M} UTC, and hours up to "
+            f"{instant(state.closed_until_s):%Y-%m-%d %H:%M} UTC are closed; say `backdated` with a reason, "
+            "or take effect later",
+        )
+    if at_s < state.horizon_s:
+        return Refused(
+            "beyond_horizon",
+            f"it would be in force from {instant(at_s):%Y-%m-%d %H:%M} UTC, before the first hour still kept "
+            f"({instant(state.kept_from_s):%Y-%m-%d %H:%M} UTC)",
+        )
+    return None
+
+
+def _judge_grant(state: State, event: GrantMade) -> Refused | None:
+    since_s = epoch_s(event.data.since)
+    if since_s < state.horizon_s and state.closed_hours(since_s, FOREVER_S):
+        return Refused(
+            "beyond_horizon",
+            f"the grant begins {instant(since_s):%Y-%m-%d %H:%M} UTC, before the first hour still kept "
+            f"({instant(state.kept_from_s):%Y-%m-%d %H:%M} UTC); let it begin later",
+        )
+    return None
+
+
+def _judge_policy(state: State, event: PolicySet) -> Refused | None:
+    opens_at = event.data.opens_at
+    if opens_at is None or not state.hours:
+        return None
+    if state.policies.opens_s == epoch_s(opens_at):
+        return None
+    return Refused(
+        "already_open",
+        f"the book opened {instant(state.opens_s or 0):%Y-%m-%d %H:%M} UTC and hours of it are closed; "
+        "an opening can only be set before the first hour is closed",
+    )
+
+
+def carry_out(book: Book, event: DecisionEvent) -> None:
+    """Change the facts and post what that changes of closed hours."""
+    state = book.state
+    data = event.data
+    at_s = epoch_s(event.time)
+    match event:
+        case SharesSet():
+            from_s = effective_s(event)
+            _put_shares(book, event, from_s)
+        case GrantMade():
+            from_s = epoch_s(event.data.since)
+            _with_corrections(book, event, from_s, lambda: state.grants.append(_grant(event)))
+            book.writer.rows[GrantRow].append(
+                GrantRow(
+                    state.cluster,
+                    event.data.gpu_type,
+                    event.data.account,
+                    event.id,
+                    event.data.amount_gpu_ms,
+                    from_s,
+                    epoch_s(event.data.until),
+                    data.author,
+                    data.reason,
+                    state.seq,
+                    state.recorded_s,
+                )
+            )
+            detail = f"{event.data.amount_gpu_ms / GPU_HOUR_MS:g} GPU-hours of {event.data.gpu_type}"
+            _tell(book, event, "grant", event.data.account, detail, at_s)
+        case PolicySet():
+            changes = event.data.model_dump(exclude={"cluster", "opens_at", "author", "reason"}, exclude_none=True)
+            _put_policy(book, event, at_s, tuple(sorted(changes.items())))
+            if event.data.opens_at is not None:
+                changes["opens_at"] = f"{event.data.opens_at:%Y-%m-%dT%H:%M:%SZ}"
+            detail = ", ".join(f"{k}={v}" for k, v in sorted(changes.items()))
+            _tell(book, event, "policy", state.cluster, detail, at_s)
+        case RunReassigned():
+            _reassign(book, event)
+            run = f"{event.data.job}/{event.data.attempt}"
+            _tell(book, event, "reassigned", run, f"to {event.data.account}", at_s)
+        case ShareDecided():
+            share = event.data.share_percent
+            detail = (
+                f"{event.data.decision}{f' at {share} percent' if share is not None else ''} ({event.data.request})"
+            )
+            _tell(book, event, "share_decided", event.data.account, detail, at_s)
+        case _:
+            assert_never(event)
+
+
+def _tell(book: Book, event: DecisionEvent, kind: str, subject: str, detail: str, at_s: int) -> None:
+    state = book.state
+    book.writer.rows[DecisionRow].append(
+        DecisionRow(
+            state.cluster,
+            kind,
+            subject,
+            detail,
+            event.data.author,
+            event.data.reason,
+            at_s,
+            state.seq,
+            state.recorded_s,
+        )
+    )
+
+
+def _grant(event: GrantMade) -> Grant:
+    data = event.data
+    return Grant(event.id, data.gpu_type, data.account, data.amount_gpu_ms, epoch_s(data.since), epoch_s(data.until))
+
+
+def _put_shares(book: Book, event: SharesSet, from_s: int) -> None:
+    state, data = book.state, event.data
+    pool = data.gpu_type or EVERY_POOL
+    children = tuple(ChildShare(c.child, str(c.share_percent), c.slot_limit_milli) for c in data.children)
+    revision = Revision(data.expected_revision + 1, from_s, children)
+    _with_corrections(book, event, from_s, lambda: state.shares.put(pool, data.parent, revision))
+    for child in children:
+        book.writer.rows[ShareRow].append(
+            ShareRow(
+                state.cluster,
+                data.gpu_type or "",
+                data.parent,
+                revision.revision,
+                child.child,
+                child.percent,
+                child.slot_limit_milli,
+                from_s,
+                data.backdated,
+                data.author,
+                data.reason,
+                state.seq,
+                state.recorded_s,
+            )
+        )
+
+
+def _put_policy(book: Book, event: PolicySet, at_s: int, changes: tuple[tuple[str, object], ...]) -> None:
+    state = book.state
+
+    def put() -> None:
+        if changes:
+            state.policies.changes.append(PolicyChange(at_s, changes))
+        if event.data.opens_at is not None:
+            state.policies.opens_s = epoch_s(event.data.opens_at)
+
+    _with_corrections(book, event, at_s, put)
+    book.close_missing(event)
+
+
+def _with_corrections(book: Book, event: DecisionEvent, from_s: int, put: object) -> None:
+    """Carry out a change that is in force from an instant on: read again whom it touches, correct closed hours."""
+    assert callable(put)
+    state = book.state
+    state.read_all()
+    before = grants_in(state, state.closed_hours(from_s, FOREVER_S))
+    put()
+    change = Change()
+    for name in book.read_again_from(from_s):
+        old = state.derived[name]
+        state.touch(name)
+        if state.read(name) != old:
+            facts = state.jobs[name]
+            book.mark_row(facts)
+            correct_job(state, change, name, old, demand=False)
+    correct_claims(state, change, before)
+    change.write(book.writer, cause_of(event.source, event.id))
+
+
+def _reassign(book: Book, event: RunReassigned) -> None:
+    state, data = book.state, event.data
+    state.read_all()
+    facts = state.job(data.job)
+    old = state.derived.get(data.job, NOTHING)
+    facts.attempt(data.attempt).reassigned = data.account
+    book.mark(facts)
+    state.read(data.job)
+    change = Change()
+    correct_job(state, change, data.job, old)
+    change.write(book.writer, cause_of(event.source, event.id))

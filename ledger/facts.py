@@ -1,0 +1,180 @@
+"""The facts as bytes and as one number: what a checkpoint stores, and the hash two books are compared by."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from ledger.closing import still_live
+from ledger.hourly import hour_book
+from ledger.jobs import Attempt, JobFacts
+from ledger.nodes import Node
+from ledger.policy import PolicyChange
+from ledger.state import State
+from ledger.statements import (
+    End,
+    Full,
+    Idle,
+    NodeStatement,
+    Start,
+    Submitted,
+    Terms,
+    Toggle,
+    Updated,
+    digest,
+)
+from ledger.tree import ChildShare, Grant, Revision
+from ledger.units import FOREVER_S, HOUR_S
+
+MODULUS = 1 << 128
+
+Key = tuple[str, str]
+
+
+def records(state: State) -> Iterator[tuple[Key, Any]]:
+    """Every canonical record of the facts, by key."""
+    for name, node in state.nodes.items():
+        yield ("node", name), node.record()
+    for name, job in state.jobs.items():
+        yield ("job", name), job.record()
+    yield ("", ""), _common(state)
+
+
+def _common(state: State) -> tuple[Any, ...]:
+    """All that is not a node or a job: few, and rarely changed."""
+    return (
+        "common",
+        state.cluster,
+        state.ticked_s,
+        state.horizon_s,
+        state.first_node_s,
+        sorted(record for _, record in state.shares.records()),
+        state.shares.root,
+        [g.record() for g in state.grants],
+        state.policies.record(),
+        sorted((source, event_id, hex(content)) for (source, event_id), content in state.decided.items()),
+    )
+
+
+class FactsHash:
+    """The sum of the digests of all records modulo 2**128, kept as records change."""
+
+    def __init__(self, state: State) -> None:
+        """The hash of a state as it is."""
+        self._state = state
+        self._digests: dict[Key, int] = {}
+        self.value = 0
+        for key, record in records(state):
+            self._put(key, digest(record))
+
+    def _put(self, key: Key, value: int) -> None:
+        self.value = (self.value - self._digests.get(key, 0) + value) % MODULUS
+        if value:
+            self._digests[key] = value
+        else:
+            self._digests.pop(key, None)
+
+    def update(self, changed: Iterator[Key]) -> int:
+        """Take in the records under these keys as they are now; returns the hash."""
+        state = self._state
+        for key in changed:
+            kind, name = key
+            holder = state.nodes.get(name) if kind == "node" else state.jobs.get(name) if kind == "job" else None
+            if not kind:
+                self._put(key, digest(_common(state)))
+            else:
+                self._put(key, digest(holder.record()) if holder is not None else 0)
+        return self.value
+
+
+def encode(state: State) -> bytes:
+    """The facts and counters as compressed JSON, from which `decode` makes an equal state."""
+    body = {
+        "seq": state.seq,
+        "recorded_s": state.recorded_s,
+        "common": _common(state),
+        "nodes": [n.record() for n in state.nodes.values()],
+        "jobs": [(j.record(), j.seq, j.recorded_s) for j in state.jobs.values()],
+    }
+    return zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 1)
+
+
+def decode(data: bytes) -> State:
+    """The state `encode` wrote, its caches made again."""
+    body = json.loads(zlib.decompress(data))
+    _, cluster, ticked_s, horizon_s, first_node_s, shares, root, grants, policy, decided = body["common"]
+    state = State(cluster, seq=body["seq"], recorded_s=body["recorded_s"], ticked_s=ticked_s)
+    state.horizon_s, state.first_node_s = horizon_s, first_node_s
+    for _, pool, parent, revisions in shares:
+        for number, effective_s, children in revisions:
+            state.shares.put(pool, parent, Revision(number, effective_s, tuple(ChildShare(*c) for c in children)))
+    state.shares.root = root
+    state.grants = [Grant(*g[1:]) for g in grants]
+    _, state.policies.opens_s, changes = policy
+    state.policies.changes = [PolicyChange(at, tuple((k, v) for k, v in c)) for at, c in changes]
+    state.decided = {(source, event_id): int(content, 16) for source, event_id, content in decided}
+    for _, name, statements in body["nodes"]:
+        state.nodes[name] = Node(name, [NodeStatement(*s) for s in statements])
+    state.nodes_forgotten()
+    for record, seq, recorded_s in body["jobs"]:
+        job = _job(record)
+        job.seq, job.recorded_s = seq, recorded_s
+        state.jobs[job.job] = job
+        state.touch(job.job)
+    _remake(state)
+    return state
+
+
+def _remake(state: State) -> None:
+    """Readings, the jobs still live, and the sums of every closed hour, from the facts."""
+    state.read_all()
+    for name in list(state.live):
+        if not still_live(state.derived[name], state.closed_until_s):
+            del state.live[name]
+    by_hour: dict[int, dict[str, None]] = {h: {} for h in state.closed_hours(0, FOREVER_S)}
+    for name, derived in state.derived.items():
+        spans = [(r.start_s, r.end_s) for r in derived.runs] + [(w.a_s, w.b_s) for w in derived.waits]
+        for a_s, b_s in spans:
+            for hour_s in state.closed_hours(a_s, b_s):
+                by_hour[hour_s][name] = None
+    for hour_s, jobs in by_hour.items():
+        state.hours[hour_s] = hour_book(state, hour_s, hour_s + HOUR_S, jobs).pools
+
+
+def _placed(placements: list[Any]) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
+    return tuple((node, milli, tuple(indices)) for node, milli, indices in placements)
+
+
+def _job(record: list[Any]) -> JobFacts:
+    _, name, submitted, updated, ended, attempts = record
+    job = JobFacts(name)
+    job.submitted = [Submitted(s[0], s[1], s[2], s[3], Terms(*s[4])) for s in submitted]
+    job.updated = [Updated(u[0], u[1], u[2], u[3], tuple((field, value) for field, value in u[4])) for u in updated]
+    job.ended = [End(*e) for e in ended]
+    job.attempts = {a[0]: _attempt(a) for a in attempts}
+    return job
+
+
+def _attempt(record: list[Any]) -> Attempt:
+    name, full, start, end, toggles, checkpoints_s, idle, reassigned = record
+    return Attempt(
+        name,
+        full=_full(full) if full else None,
+        start=Start(start[0], start[1], start[2], start[3], _placed(start[4])) if start else None,
+        end=End(*end) if end else None,
+        toggles=[Toggle(*t) for t in toggles],
+        checkpoints_s=checkpoints_s,
+        idle=Idle(*idle) if idle else None,
+        reassigned=reassigned,
+    )
+
+
+def _full(record: list[Any]) -> Full:
+    told = Full(*record)
+    return told._replace(
+        terms=Terms(*told.terms),
+        placements=_placed(list(told.placements)),
+        pauses=tuple((a, b, releases) for a, b, releases in told.pauses),
+    )

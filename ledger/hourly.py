@@ -1,0 +1,230 @@
+"""f: everything one hour of the book holds, from the state (docs/accounting.md §3 to §5). Pure over the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ledger.capacity import Occupant, clear
+from ledger.charges import run_lines
+from ledger.demand import Asker, admitted, placeable, total
+from ledger.hours import (
+    CHARGED,
+    CLAIM,
+    DEMAND,
+    GRANT,
+    NODE_FIELD,
+    NODE_FIELDS,
+    REFUNDED,
+    Hour,
+    PoolHour,
+    Sums,
+)
+from ledger.nodes import Stretch
+from ledger.postings import Legs, transfer
+from ledger.queue import Wait
+from ledger.runs import DerivedRun, funding
+from ledger.state import State
+
+KIND_OF = {CHARGED: "charge", REFUNDED: "refund"}
+"""The fields of a run that are posted."""
+
+
+@dataclass(slots=True)
+class HourBook:
+    """One hour: sums per pool, the budget legs, and per node the capacity legs."""
+
+    pools: Hour = field(default_factory=dict)
+    budget: Legs = field(default_factory=dict)
+    nodes: dict[str, Legs] = field(default_factory=dict)
+
+    def pool(self, name: str) -> PoolHour:
+        """The pool's sums."""
+        found = self.pools.get(name)
+        if found is None:
+            found = self.pools[name] = PoolHour()
+        return found
+
+
+def hour_book(state: State, a_s: int, b_s: int, jobs: Iterable[str]) -> HourBook:
+    """F over [a, b) (an hour, or its part so far), `jobs` being all that may touch it."""
+    book = HourBook()
+    occupants: dict[str, list[Occupant]] = {}
+    askers: dict[str, list[Asker]] = {}
+    for name in jobs:
+        derived = state.read(name)
+        for run in derived.runs:
+            if run.start_s < b_s and run.end_s > a_s:
+                _add_run(state, book, run, a_s, b_s, askers)
+                for node, occupant in occupants_of(run, a_s, b_s):
+                    occupants.setdefault(node, []).append(occupant)
+        for wait in derived.waits:
+            for pool, asker in wait_askers(state, name, wait, a_s, b_s):
+                askers.setdefault(pool, []).append(asker)
+    for pool, asking in askers.items():
+        for account, amount in demand_of(state, pool, asking, a_s, b_s).items():
+            book.pool(pool).account(account)[DEMAND] += amount
+    add_claims(state, book, a_s, b_s)
+    for node in state.nodes.keys() | occupants.keys():
+        legs = clear(node, stretches_of(state, node, a_s, b_s), occupants.get(node, ()))
+        if legs:
+            book.nodes[node] = legs
+            for pool, sums in node_sums(legs).items():
+                add(book.pool(pool).nodes, sums)
+    return book
+
+
+def stretches_of(state: State, node: str, a_s: int, b_s: int) -> list[Stretch]:
+    """The node over [a, b); an unknown one has no capacity and no type."""
+    known = state.nodes.get(node)
+    return known.stretches(a_s, b_s) if known is not None else [Stretch(a_s, b_s, 0, "", "")]
+
+
+def _add_run(state: State, book: HourBook, run: DerivedRun, a_s: int, b_s: int, askers: dict[str, list[Asker]]) -> None:
+    for pool, what, amount in run_lines(run, a_s, b_s, state.node_types):
+        book.pool(pool).account(run.account)[what] += amount
+        if what in KIND_OF:
+            transfer(book.budget, pool, run.account, KIND_OF[what], run.run, amount)
+    if run.funded:
+        for pool, asker in run_askers(state, run, a_s, b_s):
+            askers.setdefault(pool, []).append(asker)
+
+
+def occupants_of(run: DerivedRun, a_s: int, b_s: int) -> Iterator[tuple[str, Occupant]]:
+    """(node, what the run holds on it) within [a, b)."""
+    for piece in run.pieces:
+        if piece.a_s < b_s and piece.b_s > a_s:
+            a, b = max(piece.a_s, a_s), min(piece.b_s, b_s)
+            for node, milli, _ in run.placements:
+                yield (
+                    node,
+                    Occupant(a, b, milli, piece.class_, run.account, run.run, run.terms.gpu_type or "unknown"),
+                )
+
+
+def run_askers(state: State, run: DerivedRun, a_s: int, b_s: int) -> Iterator[tuple[str, Asker]]:
+    """The demand of a funded run's running pieces, by pool."""
+    for piece in run.pieces:
+        if piece.class_ == "suspended" or piece.a_s >= b_s or piece.b_s <= a_s:
+            continue
+        a, b = max(piece.a_s, a_s), min(piece.b_s, b_s)
+        for pool, x, y, milli in pool_stretches(state, run, a, b):
+            yield pool, Asker(x, y, milli, run.account, running=True, submitted_s=run.start_s, job=run.job)
+
+
+def pool_stretches(state: State, run: DerivedRun, a_s: int, b_s: int) -> list[tuple[str, int, int, int]]:
+    """(pool, from, until, milli-GPUs) of a run over [a, b)."""
+    if not run.mixed:
+        if len(run.pools) == 1 or len(set(run.pools)) == 1:
+            return [(run.pools[0], a_s, b_s, run.gpus_milli)]
+        by_pool: dict[str, int] = {}
+        for pool, placed in zip(run.pools, run.placements, strict=True):
+            by_pool[pool] = by_pool.get(pool, 0) + placed[1]
+        return [(pool, a_s, b_s, milli) for pool, milli in by_pool.items()]
+    found: list[tuple[str, int, int, int]] = []
+    for node, milli, _ in run.placements:
+        types = state.node_types(node) or ((a_s, run.pool),)
+        for place, (since, pool) in enumerate(types):
+            x = a_s if place == 0 else max(a_s, since)
+            y = min(b_s, types[place + 1][0]) if place + 1 < len(types) else b_s
+            if x < y:
+                found.append((pool, x, y, milli))
+    return found
+
+
+def wait_askers(state: State, job: str, wait: Wait, a_s: int, b_s: int) -> Iterator[tuple[str, Asker]]:
+    """The demand of a wait within [a, b): funded were it to start, and placeable on healthy nodes."""
+    a, b = max(wait.a_s, a_s), min(wait.b_s, b_s)
+    terms = wait.terms
+    if a >= b or not terms.gpus_milli or not terms.account or not terms.min_runtime_s:
+        return
+    for x, y in state.stretches_of(a, b):
+        health = state.health_at(x)
+        pool = terms.gpu_type or (next(iter(health)) if len(health) == 1 else "")
+        if not pool:
+            continue
+        account, reason = funding(terms, (pool,), x, state)
+        if not reason and pool in health and placeable(terms, health[pool]):
+            yield pool, Asker(x, y, terms.gpus_milli, account, running=False, submitted_s=wait.submitted_s, job=job)
+
+
+def demand_of(state: State, pool: str, askers: list[Asker], a_s: int, b_s: int) -> dict[str, int]:
+    """Demand per account of one pool over [a, b), within slot limits."""
+    starts = [x for x, _ in state.stretches_of(a_s, b_s)]
+    trees = [state.tree_at(pool, x) for x in starts]
+    if not any(t.slot_limits_milli for t in trees):
+        return total(askers, a_s, b_s)
+    free: list[Asker] = []
+    limited: list[Asker] = []
+    for asker in askers:
+        (limited if any(t.limits_on(asker.account) for t in trees) else free).append(asker)
+    sums = total(free, a_s, b_s)
+    cut = admitted(limited, lambda account, at: state.tree_at(pool, at).limits_on(account), a_s, b_s, starts[1:])
+    for account, amount in cut.items():
+        sums[account] = sums.get(account, 0) + amount
+    return sums
+
+
+def add_claims(state: State, book: HourBook, a_s: int, b_s: int) -> None:
+    """Claims of leaves and accruals of grants over [a, b)."""
+    for pool, claims in claims_of(state, a_s, b_s).items():
+        for account, amount in claims.items():
+            book.pool(pool).account(account)[CLAIM] += amount
+            transfer(book.budget, pool, account, "claim", "", amount)
+    for pool, account, grant, amount in grants_of(state, a_s, b_s):
+        book.pool(pool).account(account)[GRANT] += amount
+        transfer(book.budget, pool, account, "grant", grant, amount)
+
+
+def claims_of(state: State, a_s: int, b_s: int) -> dict[str, dict[str, int]]:
+    """Pool -> leaf -> claim over [a, b): floor of exact share × healthy integral, leaf by leaf."""
+    integrals: dict[str, dict[int, tuple[dict[str, Fraction], int]]] = {}
+    for x, y in state.stretches_of(a_s, b_s):
+        for pool, health in state.health_at(x).items():
+            leaves = state.tree_at(pool, x).leaves
+            by_tree = integrals.setdefault(pool, {})
+            _, sofar = by_tree.get(id(leaves), (leaves, 0))
+            by_tree[id(leaves)] = (leaves, sofar + health.total_milli * (y - x))
+    return {pool: _floors(list(by_tree.values())) for pool, by_tree in integrals.items()}
+
+
+def _floors(parts: list[tuple[dict[str, Fraction], int]]) -> dict[str, int]:
+    if len(parts) == 1:
+        leaves, integral = parts[0]
+        return {
+            account: amount
+            for account, share in leaves.items()
+            if (amount := share.numerator * integral // share.denominator)
+        }
+    exact: dict[str, Fraction] = {}
+    for leaves, integral in parts:
+        for account, share in leaves.items():
+            exact[account] = exact.get(account, Fraction(0)) + share * integral
+    return {account: amount for account, value in exact.items() if (amount := value.__floor__())}
+
+
+def grants_of(state: State, a_s: int, b_s: int) -> Iterator[tuple[str, str, str, int]]:
+    """(pool, account as booked, grant, accrual) over [a, b)."""
+    for grant in state.grants:
+        amount = grant.accrued_gpu_ms(a_s, b_s)
+        if amount:
+            yield grant.pool, state.tree_at(grant.pool, a_s).own(grant.account), grant.id, amount
+
+
+def node_sums(legs: Legs) -> dict[str, Sums]:
+    """Capacity legs of a node-hour as positive sums per pool, in the order of NODE_FIELDS."""
+    found: dict[str, Sums] = {}
+    for leg, amount in legs.items():
+        sums = found.get(leg.pool)
+        if sums is None:
+            sums = found[leg.pool] = [0] * len(NODE_FIELDS)
+        name = leg.class_ if leg.kind in {"occupied", "unavailable"} else leg.kind
+        sums[NODE_FIELD[name]] += -amount if leg.kind in {"capacity", "overbooked"} else amount
+    return found
+
+
+def add(sums: Sums, more: Sums) -> None:
+    """Sums += more."""
+    for place, amount in enumerate(more):
+        sums[place] += amount

@@ -1,0 +1,48 @@
+"""How an event was taken. A refusal is a name and a sentence a person can act on; it is data, never an exception."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+RefusalName = Literal[
+    "not_utf8",
+    "not_json",
+    "not_an_event",
+    "end_before_start",
+    "wrong_topic",
+    "from_the_future",
+    "beyond_horizon",
+    "stale_revision",
+    "shares_over_100",
+    "unknown_parent",
+    "shares_of_own_part",
+    "effective_in_a_closed_hour",
+    "already_open",
+    "grant_in_a_closed_hour",
+]
+"""Why an event went to the dead letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The event changed nothing and goes to the dead letters."""
+
+    name: RefusalName
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The event changed facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The event said nothing new."""
+
+
+Outcome = Refused | Applied | Repeated
+
+APPLIED: Final = Applied()
+REPEATED: Final = Repeated()

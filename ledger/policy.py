@@ -1,0 +1,54 @@
+"""Policy: the few numbers a cluster's people may set, field by field, from an instant on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ledger.units import HOUR_S
+
+
+class Policy(NamedTuple):
+    """The numbers in force at an instant (POLICY §1, DESIGN §3 to §5)."""
+
+    window_h: int = 168
+    horizon_h: int = 35 * 24
+    max_min_runtime_s: int = 8 * HOUR_S
+    ranking: str = "sliding"
+    half_life_h: int = 84
+
+
+class PolicyChange(NamedTuple):
+    """The fields an accepted `policy.set` names, in force from `at_s`."""
+
+    at_s: int
+    changes: tuple[tuple[str, Any], ...]
+
+
+DEFAULT = Policy()
+
+
+@dataclass(slots=True)
+class Policies:
+    """Accepted changes in log order."""
+
+    changes: list[PolicyChange] = field(default_factory=list)
+    opens_s: int | None = None
+
+    def at(self, at_s: int) -> Policy:
+        """The policy in force: per field the last accepted change up to the instant."""
+        if not self.changes:
+            return DEFAULT
+        values: dict[str, Any] = {}
+        for change in self.changes:
+            if change.at_s <= at_s:
+                values.update(change.changes)
+        return DEFAULT._replace(**values)
+
+    def edges_in(self, a_s: int, b_s: int) -> list[int]:
+        """Instants strictly inside (a, b) at which a change comes into force."""
+        return [c.at_s for c in self.changes if a_s < c.at_s < b_s]
+
+    def record(self) -> tuple[object, ...]:
+        """Canonical record."""
+        return ("policy", self.opens_s, self.changes)

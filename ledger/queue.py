@@ -1,0 +1,98 @@
+"""When a job waits: the spans in which it is in the queue, with the terms it waits under (accounting §5). Pure."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from ledger.jobs import JobFacts
+from ledger.runs import DerivedRun
+from ledger.statements import Terms
+from ledger.units import FOREVER_S
+
+REQUEUES = frozenset({"requeued"})
+REQUEUES_IF_RESUMABLE = frozenset({"preempted", "node_failure"})
+
+
+class Wait(NamedTuple):
+    """A stretch [a, b) in the queue under constant terms; `b_s` is FOREVER_S while it lasts."""
+
+    a_s: int
+    b_s: int
+    terms: Terms
+    submitted_s: int
+
+
+def waits(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> tuple[Wait, ...]:
+    """The job's waits that count as demand: open in the queue, not held, eligible."""
+    spans = _spans(facts, runs)
+    if not spans:
+        return ()
+    first = _first_submit(facts, runs)
+    found: list[Wait] = []
+    for a_s, b_s in spans:
+        for a, b, terms in _by_terms(facts, runs, a_s, b_s):
+            begin = max(a, terms.eligible_from_s) if terms.eligible_from_s is not None else a
+            if not terms.held and begin < b:
+                found.append(Wait(begin, b, terms, first))
+    return tuple(found)
+
+
+def queued_since(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> int | None:
+    """Since when the job is in the queue, held or not; None if it is not."""
+    spans = _spans(facts, runs)
+    return spans[-1][0] if spans and spans[-1][1] == FOREVER_S else None
+
+
+def _first_submit(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> int:
+    told = [s.at_s for s in facts.submitted]
+    told += [a.full.submitted_s for a in facts.attempts.values() if a.full and a.full.submitted_s is not None]
+    return min(told) if told else min((r.start_s for r in runs), default=0)
+
+
+def _spans(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> list[tuple[int, int]]:
+    """Stretches between an opening of the queue and the next closing."""
+    marks = [
+        (max(s.at_s, s.terms.eligible_from_s) if s.terms.eligible_from_s is not None else s.at_s, True)
+        for s in facts.submitted
+    ]
+    for run in runs:
+        full = facts.attempts[run.attempt].full
+        if full is not None:
+            asked = full.eligible_s if full.eligible_s is not None else full.submitted_s
+            if asked is not None and asked < run.start_s:
+                marks.append((asked, True))
+        marks.append((run.start_s, False))
+        if run.end_s != FOREVER_S:
+            again = run.outcome in REQUEUES or (run.outcome in REQUEUES_IF_RESUMABLE and run.terms.resumable)
+            marks.append((run.end_s, again))
+    marks += [(e.at_s, False) for e in facts.ended]
+    if not any(opens for _, opens in marks):
+        return []
+    marks.sort(key=lambda mark: (mark[0], not mark[1]))
+    spans: list[tuple[int, int]] = []
+    since: int | None = None
+    for at, opens in marks:
+        if opens and since is None:
+            since = at
+        elif not opens and since is not None:
+            if since < at:
+                spans.append((since, at))
+            since = None
+    if since is not None:
+        spans.append((since, FOREVER_S))
+    return spans
+
+
+def _by_terms(facts: JobFacts, runs: tuple[DerivedRun, ...], a_s: int, b_s: int) -> list[tuple[int, int, Terms]]:
+    """A span cut where the job's terms change."""
+    if not facts.submitted:
+        run = next((r for r in runs if r.start_s >= b_s), runs[-1] if runs else None)
+        return [(a_s, b_s, run.terms._replace(gpu_type=run.pool))] if run is not None else []
+    if len(facts.submitted) == 1 and not facts.updated:
+        return [(a_s, b_s, facts.submitted[0].terms)]
+    cuts = {a_s, b_s}
+    cuts.update(s.at_s for s in facts.submitted if a_s < s.at_s < b_s)
+    cuts.update(u.at_s for u in facts.updated if a_s < u.at_s < b_s)
+    edges = sorted(cuts)
+    return [(a, b, facts.terms_at(a)) for a, b in pairwise(edges)]

@@ -1,0 +1,304 @@
+"""From a job's registers to its runs as they are booked (docs/accounting.md §2). Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from ledger.jobs import Attempt, JobFacts
+from ledger.policy import Policy
+from ledger.statements import End, Placed, Terms
+from ledger.tree import ShareTree
+from ledger.units import FOREVER_S, HOUR_S
+
+RUNNING, SUSPENDED, RELEASED = "running", "suspended", "released"
+UNFUNDED, PROTECTED, INTERRUPTIBLE = "unfunded", "protected", "interruptible"
+UNKNOWN_POOL = "unknown"
+REFUND_S = 4 * HOUR_S
+"""At most the last four hours of charge are given back after a node failure."""
+
+
+class Piece(NamedTuple):
+    """A stretch [a, b) of a run in one class; `b_s` is FOREVER_S while it lasts."""
+
+    a_s: int
+    b_s: int
+    class_: str
+
+
+class DerivedRun(NamedTuple):
+    """A run as booked. `pieces` leave out what is released; `account` is where it is booked ('' for nobody).
+
+    `pool` is that of its first placement at the start.
+    `pools` has the pool of each placement if it is the same over the whole run, else it is empty and the
+    node's timeline must be asked (`mixed`). `refund_from_s` is FOREVER_S without a refund.
+    """
+
+    job: str
+    attempt: str
+    ordinal: int
+    terms: Terms
+    account: str
+    funded: bool
+    reason: str
+    start_s: int
+    end_s: int
+    outcome: str
+    exit_code: int | None
+    placements: tuple[Placed, ...]
+    gpus_milli: int
+    pool: str
+    pools: tuple[str, ...]
+    pieces: tuple[Piece, ...]
+    pauses: tuple[tuple[int, int, bool], ...]
+    contract_end_s: int
+    refund_from_s: int
+    checkpointed_s: int | None
+    flags: tuple[str, ...]
+
+    @property
+    def run(self) -> str:
+        """`job/attempt`, the run's name in postings."""
+        return f"{self.job}/{self.attempt}"
+
+    @property
+    def mixed(self) -> bool:
+        """Whether a node of the run changes its GPU type, so that pools depend on the instant."""
+        return not self.pools
+
+
+class World(Protocol):
+    """What else a run's reading depends on."""
+
+    def tree_at(self, pool: str, at_s: int) -> ShareTree:
+        """The share tree of a pool in force at an instant."""
+        ...
+
+    def granted(self, pool: str, account: str, at_s: int) -> bool:
+        """Whether the account has a grant in force."""
+        ...
+
+    def policy_at(self, at_s: int) -> Policy:
+        """The policy in force."""
+        ...
+
+    def node_types(self, node: str) -> tuple[tuple[int, str], ...]:
+        """The node's GPU types over time, () for an unknown node."""
+        ...
+
+
+def derive(facts: JobFacts, world: World) -> tuple[DerivedRun, ...]:
+    """The runs of a job whose start is known, by start."""
+    started = [(a.started_s(), a.name, a) for a in facts.attempts.values()]
+    known = sorted((s, name, a) for s, name, a in started if s is not None)
+    last = len(known) - 1
+    return tuple(
+        _run(facts, attempt, begin, ordinal + 1, ordinal == last, world)
+        for ordinal, (begin, _, attempt) in enumerate(known)
+    )
+
+
+def _run(facts: JobFacts, attempt: Attempt, start_s: int, ordinal: int, last: bool, world: World) -> DerivedRun:
+    full = attempt.full
+    flags: list[str] = []
+    end = attempt.end or (_job_end(facts, start_s) if last else None)
+    end_s = FOREVER_S
+    if end is not None:
+        end_s = max(end.at_s, start_s)
+        if end.at_s < start_s:
+            flags.append("end_before_start")
+    source = attempt.start if attempt.start is not None else full
+    assert source is not None
+    placements = source.placements
+    terms = full.terms if full is not None else facts.terms_at(start_s)
+    if attempt.reassigned is not None:
+        terms = terms._replace(account=attempt.reassigned)
+    if full is not None and full.suspended_s:
+        flags.append("suspension_placed")
+    pauses = _pauses(attempt, start_s, end_s)
+    pools, at_start, unknown = _pools(placements, terms, start_s, end_s, world)
+    if unknown:
+        flags.append("unknown_node")
+    account, reason = funding(terms, at_start, start_s, world)
+    funded = not reason
+    pieces = _pieces(start_s, end_s, pauses, terms.min_runtime_s if funded else None)
+    checkpoint = next((c for c in reversed(attempt.checkpoints_s) if c <= end_s), None)
+    outcome = end.outcome if end is not None else ""
+    return DerivedRun(
+        job=facts.job,
+        attempt=attempt.name,
+        ordinal=ordinal,
+        terms=terms,
+        account=account,
+        funded=funded,
+        reason=reason,
+        start_s=start_s,
+        end_s=end_s,
+        outcome=outcome,
+        exit_code=end.exit_code if end is not None else None,
+        placements=placements,
+        gpus_milli=sum(p[1] for p in placements),
+        pool=at_start[0],
+        pools=pools,
+        pieces=pieces,
+        pauses=pauses,
+        contract_end_s=contract_end(start_s, pauses, terms.min_runtime_s) if funded else start_s,
+        refund_from_s=_refund_from(pieces, checkpoint) if funded and outcome == "node_failure" else FOREVER_S,
+        checkpointed_s=checkpoint,
+        flags=tuple(flags),
+    )
+
+
+def _job_end(facts: JobFacts, start_s: int) -> End | None:
+    """The end of the whole job, as the last attempt sees it."""
+    return next((e for e in reversed(facts.ended) if e.at_s >= start_s), None)
+
+
+def funding(terms: Terms, pools: tuple[str, ...], at_s: int, world: World) -> tuple[str, str]:
+    """(booked account, reason it is not funded or '') of terms that start at an instant in these pools."""
+    account = terms.account
+    if not account:
+        return "", "no_account"
+    trees = [world.tree_at(pool, at_s) for pool in pools]
+    booked = next((t.own(account) for t in trees if account in t.interior), account)
+    if terms.min_runtime_s <= 0:
+        return account, "no_min_runtime"
+    if terms.min_runtime_s > world.policy_at(at_s).max_min_runtime_s:
+        return account, "min_runtime_over_maximum"
+    reason = ""
+    for pool, tree in zip(pools, trees, strict=True):
+        if tree.leaves.get(booked) or world.granted(pool, booked, at_s):
+            continue
+        if booked not in tree.leaves:
+            return account, "unknown_account"
+        reason = "zero_share"
+    return (account if reason else booked), reason
+
+
+def _pools(
+    placements: tuple[Placed, ...], terms: Terms, start_s: int, end_s: int, world: World
+) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """(pool per placement or () if one changes, pools at the start, whether a node is unknown)."""
+    pools: list[str] = []
+    at_start: dict[str, None] = {}
+    mixed = unknown = False
+    for node, _, _ in placements:
+        types = world.node_types(node)
+        if not types:
+            unknown = True
+            pool = terms.gpu_type or UNKNOWN_POOL
+        else:
+            pool = types[0][1]
+            for since, gpu_type in types[1:]:
+                if since <= start_s:
+                    pool = gpu_type
+                elif since < end_s:
+                    mixed = True
+        pools.append(pool)
+        at_start[pool] = None
+    return (() if mixed else tuple(pools)), tuple(at_start), unknown
+
+
+def _pauses(attempt: Attempt, start_s: int, end_s: int) -> tuple[tuple[int, int, bool], ...]:
+    """The run's pauses in order, without overlap, inside [start, end)."""
+    full = attempt.full
+    if not attempt.toggles and (full is None or not (full.pauses or full.suspended_s)):
+        return ()
+    told: list[tuple[int, int, bool]] = []
+    open_pause: tuple[int, bool] | None = None
+    if full is not None and full.suspended_s:
+        until = end_s if end_s != FOREVER_S else full.at_s
+        told.append((max(start_s, until - full.suspended_s), until, False))
+    elif full is not None:
+        for since, until_s, releases in full.pauses:
+            if until_s is None:
+                open_pause = (since, releases)
+            else:
+                told.append((since, until_s, releases))
+    for toggle in attempt.toggles:
+        if toggle.suspends:
+            open_pause = open_pause or (toggle.at_s, toggle.releases)
+        elif open_pause is not None:
+            told.append((open_pause[0], toggle.at_s, open_pause[1]))
+            open_pause = None
+    if open_pause is not None:
+        told.append((open_pause[0], FOREVER_S, open_pause[1]))
+    return _one_after_another(told, start_s, end_s)
+
+
+def _one_after_another(
+    told: list[tuple[int, int, bool]], start_s: int, end_s: int
+) -> tuple[tuple[int, int, bool], ...]:
+    placed: list[tuple[int, int, bool]] = []
+    free_from = start_s
+    for since, until, releases in sorted(told):
+        a, b = max(since, free_from), min(until, end_s)
+        if a < b:
+            placed.append((a, b, releases))
+            free_from = b
+    return tuple(placed)
+
+
+def _pieces(
+    start_s: int, end_s: int, pauses: tuple[tuple[int, int, bool], ...], min_runtime_s: int | None
+) -> tuple[Piece, ...]:
+    """The run cut into classes; `min_runtime_s` None for an unfunded run."""
+    pieces: list[Piece] = []
+    left = min_runtime_s
+    at = start_s
+    for since, until, releases in (*pauses, (end_s, end_s, True)):
+        if at < since:
+            if left is None:
+                pieces.append(Piece(at, since, UNFUNDED))
+            elif left >= since - at:
+                pieces.append(Piece(at, since, PROTECTED))
+                left -= since - at
+            else:
+                if left:
+                    pieces.append(Piece(at, at + left, PROTECTED))
+                pieces.append(Piece(at + left, since, INTERRUPTIBLE))
+                left = 0
+        if not releases:
+            pieces.append(Piece(since, until, SUSPENDED))
+        at = until
+    return tuple(pieces)
+
+
+def contract_end(start_s: int, pauses: tuple[tuple[int, int, bool], ...], min_runtime_s: int) -> int:
+    """The instant at which the minimum runtime is banked; FOREVER_S while a pause that has no end holds it up."""
+    at, left = start_s, min_runtime_s
+    for since, until, _ in pauses:
+        if since - at >= left:
+            break
+        left -= since - at
+        if until == FOREVER_S:
+            return FOREVER_S
+        at = until
+    return at + left
+
+
+def _refund_from(pieces: tuple[Piece, ...], checkpoint_s: int | None) -> int:
+    """Where the stretch given back begins: four hours of running, or since the last checkpoint."""
+    left = REFUND_S
+    begin = FOREVER_S
+    for piece in reversed(pieces):
+        if piece.class_ == SUSPENDED:
+            continue
+        begin = piece.b_s - min(left, piece.b_s - piece.a_s)
+        left -= piece.b_s - begin
+        if not left:
+            break
+    return begin if checkpoint_s is None else max(begin, checkpoint_s)
+
+
+def ran_s(run: DerivedRun, until_s: int) -> int:
+    """Running time of a run before an instant, seconds."""
+    return sum(min(p.b_s, until_s) - p.a_s for p in run.pieces if p.class_ != SUSPENDED and p.a_s < until_s)
+
+
+def remaining_contract_s(run: DerivedRun, at_s: int) -> int:
+    """Minimum runtime of a funded run not yet banked at an instant inside it; 0 while its GPUs are released."""
+    if not run.funded or not run.start_s < at_s < run.end_s:
+        return 0
+    if any(a <= at_s < b and releases for a, b, releases in run.pauses):
+        return 0
+    return max(0, run.terms.min_runtime_s - ran_s(run, at_s))
