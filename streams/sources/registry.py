@@ -1,0 +1,67 @@
+"""The one door to all formats: bytes and a configuration in, readings out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams.sources import events_json
+from streams.sources.config import ConfigError, SourceConfig
+from streams.sources.detect import ALIASES, Format, UnknownFormat, detect
+from streams.sources.files import read as csv
+from streams.sources.files.mapping import FilesMapping
+from streams.sources.reading import Place, Reading, Unreadable
+from streams.sources.slurm import sacct_text
+from streams.sources.unpack import unpacked
+
+__all__ = ["ALIASES", "Format", "UnknownFormat", "detect", "named", "read"]
+
+Config = SourceConfig | FilesMapping
+
+
+def named(name: str) -> Format:
+    """The format of that name or alias. Raises UnknownFormat listing all."""
+    if name not in ALIASES:
+        raise UnknownFormat(f"there is no format {name!r}: name one of {', '.join(sorted(ALIASES))}")
+    return ALIASES[name]
+
+
+def read(kind: Format, data: bytes, config: Config | None) -> Iterator[Reading]:
+    """A reading for every row, then one dead letter more for an archive that was broken. Raises ConfigError.
+
+    `csv` wants a FilesMapping and the Slurm formats a SourceConfig; `events` need none.
+    """
+    plain, broken = unpacked(data)
+    if plain.strip():
+        yield from _plain(kind, plain, config)
+    elif broken is None:
+        yield Unreadable(
+            "empty_file",
+            "there is nothing in it: slurmrestd answers 304 with an empty body when nothing changed, and a failed "
+            "export leaves an empty file; ask again without update_time",
+            data,
+            Place(),
+        )
+    if broken is not None:
+        yield broken
+
+
+def _plain(kind: Format, data: bytes, config: Config | None) -> Iterator[Reading]:
+    match kind:
+        case "events":
+            return events_json.read(data)
+        case "csv":
+            if not isinstance(config, FilesMapping):
+                raise ConfigError("a CSV needs a mapping: name one that is shipped, or a TOML file of your own")
+            return csv.read(data, config)
+        case _:
+            if not isinstance(config, SourceConfig):
+                raise ConfigError(f"{kind} needs a Slurm source: at least cluster = 'name'")
+            return _slurm(kind, data, config)
+
+
+def _slurm(kind: Format, data: bytes, config: SourceConfig) -> Iterator[Reading]:
+    match kind:
+        case "sacct":
+            return sacct_text.read(data, config)
+        case _:
+            raise ConfigError(f"{kind} is not read yet")

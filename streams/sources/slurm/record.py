@@ -1,0 +1,108 @@
+"""One statement of one Slurm job, the same whatever format it came in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from streams.sources.slurm.gres import Gpus
+from streams.sources.slurm.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class JobId:
+    """`base` is the number; an array row names its `tasks`, a heterogeneous component its `offset`, a step its name."""
+
+    base: str
+    tasks: tuple[str, ...] = ()
+    offset: str | None = None
+    step: str | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The job keys, unique per task: `12`, `12_3`, `12+1`."""
+        if self.offset is not None:
+            return (f"{self.base}+{self.offset}",)
+        return tuple(f"{self.base}_{task}" for task in self.tasks) or (self.base,)
+
+    @property
+    def gang(self) -> str | None:
+        """The heterogeneous job whose components start and end as one."""
+        return None if self.offset is None else self.base
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """Times in epoch seconds, None where unknown. `elapsed_s` leaves suspended time out, as Slurm's Elapsed does.
+
+    `allocated` and `requested` are None where the record has no say, `Gpus(0)` where it says there are none.
+    `per_node` are GRES details by node. `suspended_since_s` is set while the job is suspended.
+    """
+
+    id: JobId
+    state: State
+    cluster: str | None = None
+    sluid: str | None = None
+    user: str = ""
+    account: str = ""
+    partition: str = ""
+    qos: str = ""
+    reservation: str = ""
+    comment: str = ""
+    submit_s: int | None = None
+    eligible_s: int | None = None
+    start_s: int | None = None
+    end_s: int | None = None
+    elapsed_s: int | None = None
+    suspended_s: int = 0
+    suspended_since_s: int | None = None
+    nodes: tuple[str, ...] = ()
+    nodes_known: bool = True
+    node_count: int = 0
+    allocated: Gpus | None = None
+    requested: Gpus | None = None
+    per_node: tuple[tuple[str, Gpus], ...] = field(default=())
+    time_limit_s: int | None = None
+    exit_code: int | None = None
+    held: bool = False
+
+    @property
+    def started(self) -> bool:
+        """Whether it held nodes. Slurm writes a start for jobs cancelled in the queue too, but no nodes."""
+        if self.start_s is None:
+            return False
+        if self.nodes_known:
+            return bool(self.nodes) or bool(self.elapsed_s)
+        return self.state.phase != "pending" or self.state.requeued
+
+    @property
+    def gpus(self) -> Gpus:
+        """What it holds if it started, else what it asks for."""
+        if self.started and self.per_node:
+            return _summed([gpus for _, gpus in self.per_node])
+        known = (self.allocated, self.requested) if self.started else (self.requested, self.allocated)
+        return next((gpus for gpus in known if gpus is not None), Gpus(0))
+
+    @property
+    def gpus_unsaid(self) -> bool:
+        """Whether the record says nothing about GPUs, not even that there are none."""
+        unsaid = self.requested is None and not self.per_node
+        return unsaid and self.allocated is None if self.started else unsaid
+
+    @property
+    def over(self) -> bool:
+        """Whether this attempt is over: ended, or back in the queue after it ran."""
+        return self.state.phase == "ended" or (self.state.requeued and self.state.phase == "pending")
+
+    def latest_s(self) -> int:
+        """The last instant this record knows of, expectations of the scheduler left out."""
+        known = [self.submit_s or 0]
+        if self.started and self.start_s is not None:
+            known += [self.start_s, self.start_s + (self.elapsed_s or 0) + self.suspended_s]
+        if self.over:
+            known.append(self.end_s or 0)
+        return max(known)
+
+
+def _summed(parts: list[Gpus]) -> Gpus:
+    types = tuple(sorted({name for part in parts for name in part.types}))
+    return Gpus(sum(part.milli for part in parts), types)

@@ -1,0 +1,228 @@
+"""From job records to events: one `run.observed` per attempt on GPUs, submissions and ends for those that never started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ledger.events.jobs import (
+    JobEnded,
+    JobEndedData,
+    JobSubmitted,
+    JobSubmittedData,
+    Outcome,
+    Placement,
+    RunObserved,
+    RunObservedData,
+    Shape,
+    Suspension,
+)
+from ledger.units import epoch_s, instant
+from streams.sources.config import SourceConfig
+from streams.sources.identity import Seen, event_id
+from streams.sources.placing import spread
+from streams.sources.reading import Place, Reading, Refused, Skipped
+from streams.sources.slurm.record import JobRecord
+from streams.sources.terms import Book, CommentWrong, Labels, Terms
+from streams.sources.text import visible
+
+Event = RunObserved | JobSubmitted | JobEnded
+
+
+@dataclass(slots=True)
+class Reader:
+    """Turns the records of one import into readings. `as_of_s` is the last instant the import knows of."""
+
+    config: SourceConfig
+    as_of_s: int = 0
+    seen: Seen = field(default_factory=Seen)
+    book: Book = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.book = Book(self.config.rules, self.config.default_kind)
+
+    def reading(self, record: JobRecord, place: Place) -> Reading:
+        """What becomes of the record. Raises Refused."""
+        if record.id.step is not None:
+            return Skipped("step", place)
+        if record.state.revoked:
+            return Skipped("ran_elsewhere", place)
+        gpus = record.gpus
+        if gpus.milli == 0:
+            return Skipped("gpus_not_recorded" if record.gpus_unsaid else "job_without_gpus", place)
+        if not record.started and record.state.phase in {"running", "suspended"}:
+            raise Refused("no_start_time", "the job runs and the row has no Start: ask sacct for Start as well")
+        cluster = visible(record.cluster or self.config.cluster)
+        attempt = self._attempt(record)
+        key = (cluster, record.id.keys[0], attempt)
+        if record.started:
+            events = tuple(self._run(record, cluster, job, attempt) for job in record.id.keys)
+            return self.seen.statement("run", key, events, place)
+        waiting = tuple(e for job in record.id.keys for e in self._waiting(record, cluster, job))
+        return self.seen.statement("job", key, waiting, place)
+
+    def _attempt(self, record: JobRecord) -> str:
+        """The SLUID if the configuration asks for it and there is one, else the submit time, else the start."""
+        if self.config.attempt == "sluid" and record.sluid:
+            return record.sluid
+        at_s = record.submit_s if record.submit_s is not None else record.start_s
+        if at_s is None:
+            raise Refused(
+                "no_submit_time",
+                "the row has neither Submit nor Start, so its attempt has no name: ask sacct for both, "
+                "as in --format=JobID,User,Account,State,Submit,Start,End,AllocTRES,ReqTRES,NodeList",
+            )
+        return str(at_s)
+
+    def _terms(self, record: JobRecord) -> Terms:
+        labels = Labels(
+            visible(record.account),
+            visible(record.partition),
+            visible(record.qos),
+            visible(record.user),
+            visible(record.reservation),
+        )
+        try:
+            return self.book.terms(labels, record.comment)
+        except CommentWrong as wrong:
+            raise Refused("comment_not_understood", str(wrong)) from wrong
+
+    def _run(self, record: JobRecord, cluster: str, job: str, attempt: str) -> RunObserved:
+        start_s = _start(record)
+        end_s = _end(record, start_s)
+        terms = self._terms(record)
+        data = RunObservedData(
+            cluster=cluster,
+            job=job,
+            attempt=attempt,
+            user=visible(record.user) or "unknown",
+            account=terms.account,
+            kind=terms.kind,
+            min_runtime_s=terms.min_runtime_s,
+            resumable=terms.resumable,
+            priority=terms.priority,
+            gang=record.id.gang,
+            gpu_type=record.gpus.gpu_type or self.config.gpu_type,
+            time_limit_s=record.time_limit_s,
+            submitted_at=_at(record.submit_s),
+            eligible_at=_at(record.eligible_s),
+            started_at=instant(start_s),
+            ended_at=_at(end_s),
+            placements=self._placements(record, cluster),
+            suspensions=_suspensions(record),
+            suspended_s=min(record.suspended_s, (end_s or self.as_of_s) - start_s) if record.suspended_s else 0,
+            outcome=_outcome(record) if end_s is not None else None,
+            exit_code=record.exit_code if end_s is not None else None,
+        )
+        time = instant(end_s if end_s is not None else max(self.as_of_s, start_s))
+        return RunObserved(
+            id=event_id("run", f"{job}.{attempt}", time, data),
+            source=self.config.source_name,
+            time=time,
+            data=data,
+        )
+
+    def _placements(self, record: JobRecord, cluster: str) -> tuple[Placement, ...]:
+        if record.per_node:
+            return tuple(
+                Placement(node=visible(node), gpus_milli=gpus.milli, gpu_indices=gpus.indices)
+                for node, gpus in record.per_node
+                if gpus.milli
+            )
+        nodes = tuple(visible(node) for node in record.nodes)
+        return spread(nodes or (f"{cluster}-unplaced",), record.gpus.milli)
+
+    def _waiting(self, record: JobRecord, cluster: str, job: str) -> list[Event]:
+        if record.submit_s is None:
+            raise Refused("no_submit_time", "the job never started and has no Submit: ask sacct for Submit as well")
+        terms = self._terms(record)
+        data = JobSubmittedData(
+            cluster=cluster,
+            job=job,
+            user=visible(record.user) or "unknown",
+            account=terms.account,
+            gpus_milli=record.gpus.milli,
+            shape=_shape(record),
+            gpu_type=record.gpus.gpu_type or self.config.gpu_type,
+            min_runtime_s=terms.min_runtime_s,
+            resumable=terms.resumable,
+            priority=terms.priority,
+            kind=terms.kind,
+            gang=record.id.gang,
+            time_limit_s=record.time_limit_s,
+            eligible_from=_at(record.eligible_s),
+            held=record.held or record.state.held,
+        )
+        time = instant(record.submit_s)
+        submitted = JobSubmitted(
+            id=event_id("job", job, time, data), source=self.config.source_name, time=time, data=data
+        )
+        if record.state.phase != "ended":
+            return [submitted]
+        return [submitted, self._left(record, cluster, job, record.submit_s)]
+
+    def _left(self, record: JobRecord, cluster: str, job: str, submit_s: int) -> JobEnded:
+        """Its place in the queue is given up."""
+        if record.end_s is None:
+            raise _no_end(record)
+        time = instant(max(record.end_s, submit_s))
+        data = JobEndedData(cluster=cluster, job=job, outcome=_outcome(record), exit_code=record.exit_code)
+        return JobEnded(id=event_id("end", job, time, data), source=self.config.source_name, time=time, data=data)
+
+
+def as_of(config: SourceConfig, stated_s: int | None, records: list[JobRecord]) -> int:
+    """The last instant an import knows of: as configured, as the file states, or the greatest in its records."""
+    if config.snapshot_at is not None:
+        return epoch_s(config.snapshot_at)
+    return stated_s if stated_s is not None else max((r.latest_s() for r in records), default=0)
+
+
+def _at(second: int | None) -> datetime | None:
+    return None if second is None else datetime.fromtimestamp(second, tz=UTC)
+
+
+def _start(record: JobRecord) -> int:
+    if record.start_s is None:
+        raise Refused("no_start_time", "the job ran, and the row has no Start: ask sacct for Start as well")
+    return record.start_s
+
+
+def _end(record: JobRecord, start_s: int) -> int | None:
+    """The end of a run that is over, None while it runs."""
+    if not record.over:
+        return None
+    if record.end_s is None:
+        raise _no_end(record)
+    if record.end_s < start_s:
+        raise Refused(
+            "end_before_start",
+            f"the run ends {start_s - record.end_s} s before it starts; correct the record at its source, "
+            "or check that one time zone holds for the whole file",
+        )
+    return record.end_s
+
+
+def _no_end(record: JobRecord) -> Refused:
+    return Refused(
+        "ended_without_end",
+        f"the job is over ({record.state.outcome or 'requeued'}) and its End is unknown: accounting had not caught up; "
+        "read it again a minute later, or run `sacctmgr show runawayjobs` if it stays so",
+    )
+
+
+def _outcome(record: JobRecord) -> Outcome:
+    return record.state.outcome or "requeued"
+
+
+def _suspensions(record: JobRecord) -> tuple[Suspension, ...] | None:
+    if record.suspended_since_s is None:
+        return None
+    return (Suspension(since=instant(record.suspended_since_s)),)
+
+
+def _shape(record: JobRecord) -> Shape | None:
+    """Nodes × GPUs per node where the request divides evenly."""
+    nodes = record.node_count
+    if nodes < 1 or record.gpus.milli % nodes:
+        return None
+    return Shape(nodes=nodes, gpus_per_node_milli=record.gpus.milli // nodes)
