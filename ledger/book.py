@@ -170,7 +170,7 @@ class Book:
         """
         state = self.state
         facts = state.job(job)
-        if from_s >= state.closed_until_s:
+        if from_s >= state.closed_until_s and not facts.reaches_back():
             if not put(facts):
                 return REPEATED
             self._advance()
@@ -222,7 +222,7 @@ class Book:
         attempt = facts.attempt(data.attempt)
         known = attempt.end
         from_s = min(statement.at_s, known.at_s if known is not None else statement.at_s)
-        if "node_failure" in {data.outcome, known.outcome if known is not None else ""}:
+        if data.outcome == "node_failure":
             from_s = -FOREVER_S
         if known is not None and statements.clash(known, statement):
             self._id_reused(event)
@@ -301,10 +301,7 @@ class Book:
         if self._forgotten(data.job, data.attempt, at_s):
             return self._beyond_horizon("the checkpoint", at_s)
         attempt = self.state.job(data.job).attempt(data.attempt)
-        refunds = attempt.end is not None and attempt.end.outcome == "node_failure"
-        refunds = refunds or any(e.outcome == "node_failure" for e in self.state.jobs[data.job].ended)
-        from_s = -FOREVER_S if refunds else FOREVER_S
-        return self._put(event, data.job, from_s, lambda _: attempt.put_checkpoint(at_s))
+        return self._put(event, data.job, FOREVER_S, lambda _: attempt.put_checkpoint(at_s))
 
     def _toggled(self, event: JobSuspended | JobResumed) -> Outcome:
         data = event.data
@@ -314,10 +311,7 @@ class Book:
         attempt = self.state.job(data.job).attempt(data.attempt)
         if any(statements.clash(known, statement) for known in attempt.toggles):
             self._id_reused(event)
-        from_s = statement.at_s
-        if attempt.end is not None and attempt.end.outcome == "node_failure":
-            from_s = -FOREVER_S
-        return self._put(event, data.job, from_s, lambda _: attempt.put_toggle(statement))
+        return self._put(event, data.job, statement.at_s, lambda _: attempt.put_toggle(statement))
 
     def _idle(self, event: GpuIdleObserved) -> Outcome:
         data = event.data
@@ -366,7 +360,7 @@ class Book:
         if node is not None and node.superseded_before(statement, state.horizon_s):
             return self._beyond_horizon("the node statement's time in force", node.next_after(statement))
         if node is None:
-            node = state.nodes[name] = Node(name)
+            node = Node(name)
         if any(statements.clash(known, statement) for known in node.statements):
             self._id_reused(event)
         self._advance()
@@ -402,6 +396,7 @@ class Book:
 
     def _insert_node(self, node: Node, statement: NodeStatement) -> None:
         node.put(statement)
+        self.state.nodes[node.name] = node
         self.state.node_changed(node.name, statement.at_s)
 
     def _reread(self, node: str, old_types: tuple[tuple[int, str], ...]) -> None:

@@ -145,6 +145,15 @@ class JobFacts:
                 changes.update(update.changes)
         return base._replace(**changes) if changes else base
 
+    def reaches_back(self) -> bool:
+        """Whether a new end or pause may change time long before it: a refund, or a pause placed before the end."""
+        if any(e.outcome == "node_failure" for e in self.ended):
+            return True
+        return any(
+            (a.end is not None and a.end.outcome == "node_failure") or (a.full is not None and a.full.suspended_s)
+            for a in self.attempts.values()
+        )
+
     def record(self) -> tuple[Any, ...]:
         """Canonical record: attempts by name, so that arrival order leaves no trace."""
         attempts = [self.attempts[name].record() for name in sorted(self.attempts)]
