@@ -87,7 +87,7 @@ class Facts:
     """What is known from the accepted events, whatever order the observations came in."""
 
     def __init__(self, events: Iterable[Any]) -> None:
-        """§1 "Arrival order never matters. A repeat changes nothing."; decisions "in log order, each once"."""
+        """§1 "Arrival order never matters. A repeat changes nothing."; decisions count "each once"."""
         observed: dict[tuple[int, str, str, str], Said] = {}
         decided: dict[tuple[str, str], Said] = {}
         self.log: list[Any] = list(events)
@@ -96,12 +96,14 @@ class Facts:
                 observed.setdefault(said(event).stamp, said(event))
             elif isinstance(event, DECISIONS):
                 decided.setdefault((event.source, event.id), said(event))
-        self.observations = [observed[stamp] for stamp in sorted(observed)]
+        self.observations: dict[type, list[Said]] = {kind: [] for kind in OBSERVATIONS}
+        for stamp in sorted(observed):
+            self.observations[type(observed[stamp].event)].append(observed[stamp])
         self.decisions = list(decided.values())
 
     def of(self, *types: type) -> list[Said]:
         """Observations of these types, by stamp."""
-        return [one for one in self.observations if isinstance(one.event, types)]
+        return sorted((one for kind in types for one in self.observations[kind]), key=lambda one: one.stamp)
 
     def decided(self, kind: type) -> list[Said]:
         """Decisions of this type, in log order."""
@@ -113,10 +115,8 @@ class Facts:
         return sorted({one.data.node for one in self.of(NodeObserved, NodeRemoved)})
 
     def node_at(self, node: str, t: int) -> Any | None:
-        """§1 Node: as the greatest statement with time ≤ t says; None before the first one and when removed."""
-        until_t = [
-            one for one in self.of(NodeObserved, NodeRemoved) if one.data.node == node and one.at_s <= t
-        ]
+        """§1 Node: as the greatest statement with time ≤ t says; None before the first and when removed."""
+        until_t = [one for one in self.of(NodeObserved, NodeRemoved) if one.data.node == node and one.at_s <= t]
         if not until_t or isinstance(until_t[-1].event, NodeRemoved):
             return None
         return until_t[-1].data

@@ -269,9 +269,7 @@ class Builder:
             self.observe_node(node, at, gpu_type, now, state)
 
     def observe_node(self, node: str, at: datetime, gpu_type: str, milli: int, state: str) -> None:
-        self.observe(
-            "tenure.node.observed.v1", at, node=node, gpu_type=gpu_type, gpus_milli=milli, state=state
-        )
+        self.observe("tenure.node.observed.v1", at, node=node, gpu_type=gpu_type, gpus_milli=milli, state=state)
 
     # ------------------------------------------------------------------ jobs
 
@@ -295,9 +293,7 @@ class Builder:
                 break
             ready = truth.end
         if truth is None and self.dice.chance(40):
-            self.observe(
-                "tenure.job.ended.v1", self.after(submitted, 6 * HOUR_S), job=job, outcome="cancelled"
-            )
+            self.observe("tenure.job.ended.v1", self.after(submitted, 6 * HOUR_S), job=job, outcome="cancelled")
 
     def terms(self) -> dict[str, Any]:
         return {

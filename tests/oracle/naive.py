@@ -1,6 +1,6 @@
 """docs/accounting.md computed a second time, by brute force: the oracle that the fold is held against.
 
-`Naive(accepted)` takes the accepted events of one cluster in log order and answers each question from scratch.
+`Naive(accepted)` takes the accepted events of one cluster in log order and answers each question anew.
 It integrates over the stretches between all instants at which anything may change, with plain loops and
 Fractions. Slow on purpose; do not make it clever.
 """
@@ -225,9 +225,7 @@ class Naive:
             for node in sorted(nodes):
                 yield from self.capacity_legs(node, a, b - a)
 
-    def capacity_legs(
-        self, node: str, t: int, seconds: int
-    ) -> Iterator[tuple[str, str, str, str, str, str, str, int]]:
+    def capacity_legs(self, node: str, t: int, seconds: int) -> Iterator[tuple[str, str, str, str, str, str, str, int]]:
         """§3 c + overbooked max(0, o − c) = occupied o + (idle | planned | unplanned) max(0, c − o)."""
         state = self.facts.node_at(node, t)
         capacity = {} if state is None else {state.gpu_type: state.gpus_milli}
@@ -302,7 +300,7 @@ class Naive:
     # ------------------------------------------------------------------ §5 account hours
 
     def leaves_with_a_share(self, hour_s: int) -> set[tuple[str, str]]:
-        """§5 a leaf "has a share": more than nothing, at some time of the hour, of a pool with a node then."""
+        """§5 a leaf "has a share": more than nothing, at some time of the hour, in a pool with a node."""
         return {
             (pool, account)
             for a, _ in self.stretches(hour_s)

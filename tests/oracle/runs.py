@@ -145,9 +145,7 @@ def start_of(facts: Facts, job: str, attempt: str) -> tuple[int, Any]:
     return epoch_s(full.data.started_at), full.data.placements
 
 
-def end_of(
-    facts: Facts, starts: dict[tuple[str, str], int], job: str, attempt: str
-) -> tuple[int, str, int | None]:
+def end_of(facts: Facts, starts: dict[tuple[str, str], int], job: str, attempt: str) -> tuple[int, str, int | None]:
     """§1 end: (instant, outcome, exit code), maybe before the start; FOREVER_S where it is unknown."""
     own = about(facts, JobEnded, job, attempt)
     own += [one for one in about(facts, RunObserved, job, attempt) if one.data.ended_at is not None]
@@ -156,8 +154,11 @@ def end_of(
         at = last.at_s if isinstance(last.event, JobEnded) else epoch_s(last.data.ended_at)
         return at, last.data.outcome or "", last.data.exit_code
     start = starts[job, attempt]
-    of_job = [one for one in about(facts, JobEnded, job, None) if one.at_s >= start]
-    if of_job and not any(other > start for (name, _), other in starts.items() if name == job):
+    later = [other for (name, a), other in starts.items() if name == job and (other, a) > (start, attempt)]
+    of_job = [
+        one for one in about(facts, JobEnded, job, None) if start <= one.at_s and not any(o <= one.at_s for o in later)
+    ]
+    if of_job:
         return of_job[-1].at_s, of_job[-1].data.outcome, of_job[-1].data.exit_code
     return FOREVER_S, "", None
 
@@ -204,8 +205,7 @@ def pauses_of(facts: Facts, job: str, attempt: str, start_s: int, end_s: int) ->
         if isinstance(one.event, JobResumed) and is_open:
             pauses[-1] = pauses[-1]._replace(until_s=one.at_s)
     inside = [
-        p._replace(since_s=max(p.since_s, start_s), until_s=min(p.until_s, end_s))
-        for p in one_after_another(pauses)
+        p._replace(since_s=max(p.since_s, start_s), until_s=min(p.until_s, end_s)) for p in one_after_another(pauses)
     ]
     return [p for p in inside if p.since_s < p.until_s]
 
@@ -261,9 +261,7 @@ def derive(facts: Facts, starts: dict[tuple[str, str], int], job: str, attempt: 
         checkpoints=[one.at_s for one in about(facts, JobCheckpointed, job, attempt)],
         idle_since_s=epoch_s(idle[-1].data.since) if idle else None,
         eligible_s=None if full is None or full.data.eligible_at is None else epoch_s(full.data.eligible_at),
-        submitted_s=None
-        if full is None or full.data.submitted_at is None
-        else epoch_s(full.data.submitted_at),
+        submitted_s=None if full is None or full.data.submitted_at is None else epoch_s(full.data.submitted_at),
         observed=full is not None,
         flags=frozenset(flags),
     )
