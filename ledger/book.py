@@ -369,11 +369,11 @@ class Book:
         old = Node(name, list(node.statements))
         hours = state.closed_hours(statement.at_s, node.next_after(statement))
         retyped = self._retypes(node, statement)
-        if retyped and statement.at_s < state.closed_until_s:
+        if hours or retyped:
+            state.read_all()
+        if retyped and self._first_hour_on(node, statement) < state.closed_until_s:
             self._retype(event, node, statement)
         else:
-            if hours or retyped:
-                state.read_all()
             self._insert_node(node, statement)
             if retyped:
                 self._reread(name, old_types)
@@ -416,7 +416,6 @@ class Book:
     def _retype(self, event: NodeObserved | NodeRemoved, node: Node, statement: NodeStatement) -> None:
         """A node new to closed hours, or of another GPU type in them: compare whole hours."""
         state = self.state
-        state.read_all()
         before = whole_hours(state, state.closed_hours(self._first_hour_on(node, statement), FOREVER_S))
         self._insert_node(node, statement)
         self._read_again(state.ever_on_node(node.name))

@@ -90,17 +90,17 @@ def derive(facts: JobFacts, world: World) -> tuple[DerivedRun, ...]:
     """The runs of a job whose start is known, by start."""
     started = [(a.started_s(), a.name, a) for a in facts.attempts.values()]
     known = sorted((s, name, a) for s, name, a in started if s is not None)
-    last = len(known) - 1
+    follows = [begin for begin, _, _ in known[1:]] + [FOREVER_S]
     return tuple(
-        _run(facts, attempt, begin, ordinal + 1, ordinal == last, world)
+        _run(facts, attempt, begin, ordinal + 1, follows[ordinal], world)
         for ordinal, (begin, _, attempt) in enumerate(known)
     )
 
 
-def _run(facts: JobFacts, attempt: Attempt, start_s: int, ordinal: int, last: bool, world: World) -> DerivedRun:
+def _run(facts: JobFacts, attempt: Attempt, start_s: int, ordinal: int, next_start_s: int, world: World) -> DerivedRun:
     full = attempt.full
     flags: list[str] = []
-    end = attempt.end or (_job_end(facts, start_s) if last else None)
+    end = attempt.end or _job_end(facts, start_s, next_start_s)
     end_s = FOREVER_S
     if end is not None:
         end_s = max(end.at_s, start_s)
@@ -148,9 +148,9 @@ def _run(facts: JobFacts, attempt: Attempt, start_s: int, ordinal: int, last: bo
     )
 
 
-def _job_end(facts: JobFacts, start_s: int) -> End | None:
-    """The end of the whole job, as the last attempt sees it."""
-    return next((e for e in reversed(facts.ended) if e.at_s >= start_s), None)
+def _job_end(facts: JobFacts, start_s: int, next_start_s: int) -> End | None:
+    """The end told of the job alone, as the attempt running then sees it."""
+    return next((e for e in reversed(facts.ended) if start_s <= e.at_s < next_start_s), None)
 
 
 def funding(terms: Terms, pools: tuple[str, ...], at_s: int, world: World) -> tuple[str, str]:

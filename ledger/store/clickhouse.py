@@ -216,13 +216,15 @@ class ClickHouse:
             return _table(client, sql, parameters, settings, max_rows)
 
     def ask(self, sql: str, parameters: Mapping[str, Value] | None = None, *, limits: Limits) -> Table:
-        guard.check_words(sql)
+        statement = guard.one_statement(sql)
+        tables = {str(name) for (name,) in self._rows("tables", {})}
         with translated(self.where):
             client = self._connect()
             try:
                 self._enter(client, guard.settings(limits))
-                guard.check_tables(sql, lambda text: str(client.command(text)), self.database)
-                return _table(client, sql, parameters, {}, limits.max_rows)
+                tree = client.raw_query(f"EXPLAIN AST {statement}", parameters=_bound(parameters))
+                guard.check_tree(tree.decode(), self.database, tables)
+                return _table(client, statement, parameters, {}, limits.max_rows)
             finally:
                 client.close()
 
@@ -322,6 +324,10 @@ def _safe(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
+def _bound(parameters: Mapping[str, Value] | None) -> dict[str, Value] | None:
+    return dict(parameters) if parameters else None
+
+
 def _table(
     client: Client,
     sql: str,
@@ -330,9 +336,9 @@ def _table(
     max_rows: int,
 ) -> Table:
     """Run a query and keep at most `max_rows` rows (0: all). Times are aware UTC whatever the host's zone."""
-    result = client.query(
-        sql, parameters=dict(parameters) if parameters else None, settings=dict(settings), query_tz="UTC"
-    )
+    result = client.query(sql, parameters=_bound(parameters), settings=dict(settings), query_tz="UTC")
+    if not result.column_names:
+        return _empty_table(client, sql, parameters)
     rows = [tuple(row) for row in result.result_rows]
     truncated = 0 < max_rows < len(rows)
     return Table(
@@ -340,4 +346,12 @@ def _table(
         types=tuple(kind.name for kind in result.column_types),
         rows=rows[:max_rows] if truncated else rows,
         truncated=truncated,
+    )
+
+
+def _empty_table(client: Client, sql: str, parameters: Mapping[str, Value] | None) -> Table:
+    """The columns of an answer without rows, which chDB leaves out."""
+    described = client.query(f"DESCRIBE (\n{sql}\n)", parameters=_bound(parameters)).result_rows
+    return Table(
+        columns=tuple(str(row[0]) for row in described), types=tuple(str(row[1]) for row in described), rows=[]
     )
