@@ -170,7 +170,7 @@ class Book:
         """
         state = self.state
         facts = state.job(job)
-        if from_s >= state.closed_until_s and not facts.reaches_back():
+        if from_s > state.closed_until_s and not facts.reaches_back():
             if not put(facts):
                 return REPEATED
             self._advance()

@@ -48,14 +48,17 @@ def pool_hour(state: State, hour_s: int, pool: str) -> PoolHour:
 
 
 def changed_span(old: Derived, new: Derived) -> tuple[int, int]:
-    """[from, until) outside which two readings of a job book alike; (0, 0) when they do everywhere."""
+    """[from, until) outside which two readings of a job book alike; (0, 0) when they do everywhere.
+
+    A second early, because what happens on the hour changes the commitment at the end of the hour before.
+    """
     before = {r.attempt: r for r in old.runs}
     after = {r.attempt: r for r in new.runs}
     spans = [_run_span(before.get(name), after.get(name)) for name in before | after]
     if old.waits != new.waits:
         spans.append(_wait_span(old, new))
     spans = [s for s in spans if s[0] < s[1]]
-    return (min(s[0] for s in spans), max(s[1] for s in spans)) if spans else (0, 0)
+    return (min(s[0] for s in spans) - 1, max(s[1] for s in spans)) if spans else (0, 0)
 
 
 def _run_span(old: DerivedRun | None, new: DerivedRun | None) -> tuple[int, int]:

@@ -32,7 +32,8 @@ class Revision(NamedTuple):
 class ShareTree:
     """The tree of one pool at an instant: exact share of the whole per leaf, limits per account.
 
-    `leaves` holds every account without children and the own part `.` of every other.
+    `leaves` holds every account of the tree without children and the own part `.` of every other; `interior` all
+    parents of a set in force, in the tree or not.
     """
 
     leaves: dict[str, Fraction]
@@ -122,16 +123,16 @@ class Shares:
 
     def _build(self, pool: str, at_s: int) -> ShareTree:
         leaves: dict[str, Fraction] = {}
-        interior: set[str] = set()
-        limits: dict[str, int] = {}
-        todo = [(self.root, Fraction(1))] if self.root and self._in_force(pool, self.root, at_s) else []
+        parents = {parent for scope, parent in self.revisions if scope in {pool, EVERY_POOL}}
+        interior = {parent for parent in parents if self._in_force(pool, parent, at_s) is not None}
+        limits = self._limits(pool, interior, at_s)
+        todo = [(self.root, Fraction(1))] if self.root in interior else []
         while todo:
             account, share = todo.pop()
             found = self._in_force(pool, account, at_s)
             if found is None or account.endswith(f"/{OWN_PART}"):
                 leaves[account] = share
                 continue
-            interior.add(account)
             rest = Fraction(100)
             named_own = False
             for child in found.children:
@@ -139,12 +140,19 @@ class Shares:
                 rest -= percent
                 path = f"{account}/{child.child}"
                 named_own = named_own or child.child == OWN_PART
-                if child.slot_limit_milli is not None:
-                    limits[path] = child.slot_limit_milli
                 todo.append((path, share * percent / 100))
             if not named_own:
                 leaves[f"{account}/{OWN_PART}"] = share * rest / 100
         return ShareTree(leaves, frozenset(interior), limits)
+
+    def _limits(self, pool: str, parents: set[str], at_s: int) -> dict[str, int]:
+        return {
+            f"{parent}/{child.child}": child.slot_limit_milli
+            for parent in parents
+            if (found := self._in_force(pool, parent, at_s)) is not None
+            for child in found.children
+            if child.slot_limit_milli is not None
+        }
 
     def records(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
         """(key, canonical record) of each (pool, parent)."""

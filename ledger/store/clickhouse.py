@@ -20,7 +20,7 @@ from ledger.checkpoint import Checkpoint, Position
 from ledger.rows import TABLES, Row
 from ledger.store import comparison, guard, samples
 from ledger.store.columns import columns_of
-from ledger.store.errors import StoreError, translated
+from ledger.store.errors import StoreError, answered, translated
 from ledger.store.migrate import migrate
 from ledger.store.protocol import AccountEntry, Limits, Samples, ShareRequest, Table, TableDifference, Value
 from ledger.store.sql import read
@@ -218,7 +218,7 @@ class ClickHouse:
     def ask(self, sql: str, parameters: Mapping[str, Value] | None = None, *, limits: Limits) -> Table:
         statement = guard.one_statement(sql)
         tables = {str(name) for (name,) in self._rows("tables", {})}
-        with translated(self.where):
+        with answered(self.where):
             client = self._connect()
             try:
                 self._enter(client, guard.settings(limits))

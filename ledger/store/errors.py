@@ -78,13 +78,15 @@ REFUSED = {
 _LOCKED = re.compile(r"Cannot lock file (?P<folder>.+)/status\.")
 _OTHER_PATH = re.compile(r"already initialized with path '(?P<held>[^']*)'")
 _NO_SPACE = re.compile(r"No space left on device|NOT_ENOUGH_SPACE")
-_NOISE = re.compile(r"\s*\(version [^()]*(\([^()]*\))?\)|^Code: \d+\. |DB::Exception: ")
+_FOLDER = re.compile(r"filesystem error: in \w+: (?P<why>[^\[\n]+)")
+_REFUSED_BY_HOST = re.compile(r"\[Errno -?\d+\] (?P<why>[^\")]+)")
+_NOISE = re.compile(r"\s*\(version [^()]*(\([^()]*\))?\)|\bCode: \d+\. |DB::Exception: |\.? \([A-Z][A-Z_]+\)")
 
 
 def _sentence(text: str) -> str:
     """ClickHouse's own words, first line, without codes and versions."""
-    first = text.strip().splitlines()[0] if text.strip() else "no reason given"
-    return _NOISE.sub("", _NOISE.sub("", first)).strip()
+    lines = text.strip().splitlines()
+    return _NOISE.sub("", lines[0]).strip() if lines else "no reason given"
 
 
 def _translate(error: Exception, where: str) -> StoreError:
@@ -98,10 +100,13 @@ def _translate(error: Exception, where: str) -> StoreError:
         )
     if other := _OTHER_PATH.search(text):
         return StoreBusy(f"this process already has {other['held']} open, and chDB allows one folder: close it")
+    if folder := _FOLDER.search(text):
+        return StoreError(f"{where} cannot be opened as a data folder: {folder['why'].strip()}")
     if code == NOT_ENOUGH_SPACE or _NO_SPACE.search(text):
         return StoreFull(f"no space left for {where}: free some, then start again; nothing written was lost")
     if isinstance(error, OSError) or code in UNREACHABLE or (code is None and _is_transport(error)):
-        return StoreUnreachable(f"{where} does not answer: {_sentence(text)}")
+        why = _REFUSED_BY_HOST.search(text)
+        return StoreUnreachable(f"{where} does not answer: {why['why'] if why else _sentence(text)}")
     if code in TOO_LARGE:
         return QueryTooLarge(f"{_sentence(text)}: ask for fewer hours or columns")
     if code in REFUSED:
@@ -124,3 +129,15 @@ def translated(where: str) -> Iterator[None]:
         if error.errno == errno.ENOSPC:
             raise StoreFull(f"no space left for the temporary file of a write to {where}: free some") from error
         raise _translate(error, where) from error
+
+
+@contextmanager
+def answered(where: str) -> Iterator[None]:
+    """As `translated`, for a typed query: what is not the store's trouble is the query's, such as 1 % 0."""
+    try:
+        with translated(where):
+            yield
+    except StoreError as error:
+        if type(error) is StoreError:
+            raise QueryRefused(str(error).removeprefix(f"{where}: ")) from error
+        raise

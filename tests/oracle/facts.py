@@ -209,7 +209,10 @@ class Facts:
         sets = self.decided(SharesSet)
         if not sets:
             return {}
-        shares = {sets[0].data.parent.split("/")[0]: Fraction(1)}
+        root = sets[0].data.parent.split("/")[0]
+        if self.share_set(pool, root, t) is None:  # "before that there is no tree"
+            return {}
+        shares = {root: Fraction(1)}
         unseen = list(shares)
         while unseen:
             parent = unseen.pop()
