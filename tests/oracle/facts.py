@@ -138,10 +138,10 @@ class Facts:
         """Every GPU type that any node was ever said to have."""
         return sorted({one.data.gpu_type for one in self.of(NodeObserved)})
 
-    def pools_at(self, t: int) -> set[str]:
-        """GPU types of the nodes that are part of the cluster at t."""
+    def pools_with_capacity(self, t: int) -> list[str]:
+        """GPU types of the nodes that have capacity at t, whatever their health."""
         now = [self.node_at(node, t) for node in self.stated_nodes()]
-        return {n.gpu_type for n in now if n is not None}
+        return sorted({n.gpu_type for n in now if n is not None and n.gpus_milli > 0})
 
     # ------------------------------------------------------------------ terms of a job
 

@@ -40,10 +40,8 @@ OBSERVATIONS = (
     "tenure.gpu.idle_observed.v1",
 )
 OUTCOMES = (
-    "succeeded",
-    "node_failure",
-    "preempted",
-    "requeued",
+    *("succeeded", "node_failure", "preempted", "requeued"),
+    *("node_failure", "node_failure", "node_failure"),
     "failed",
     "cancelled",
     "timeout",
@@ -175,7 +173,7 @@ class Builder:
 
     def policy(self) -> None:
         opens_at = T0 + timedelta(hours=1) if self.dice.chance(10) else T0
-        self.decide("tenure.policy.set.v1", T0 - timedelta(hours=1), opens_at=opens_at)
+        self.decide("tenure.policy.set.v1", T0 - timedelta(hours=4), opens_at=opens_at)
         for _ in range(self.dice.between(0, 2)):
             change: dict[str, Any] = self.dice.pick(
                 (
@@ -189,7 +187,7 @@ class Builder:
             self.decide("tenure.policy.set.v1", self.when(T0, self.until), **change)
 
     def shares(self) -> None:
-        first = T0 - timedelta(minutes=30)
+        first = T0 - timedelta(hours=3)
         self.share_set("lab", ("x", "y"), first, {})
         self.share_set("lab/x", ("p", "q"), first, {})
         for _ in range(self.dice.between(0, 4)):
@@ -214,7 +212,7 @@ class Builder:
             lines.append({"child": child, "share_percent": percent})
             if self.dice.chance(25):
                 lines[-1]["slot_limit_milli"] = self.dice.pick((4000, 2000, 1000, 500))
-        if sum(float(percent) for percent in split) < 100 and self.dice.chance(30):
+        if sum(float(percent) for percent in split) <= 95 and self.dice.chance(30):
             lines.append({"child": ".", "share_percent": self.dice.pick(("5", "0"))})
         if self.dice.chance(10):
             lines.pop()

@@ -105,7 +105,7 @@ class Naive:
         return {key: amount for key, amount in legs.items() if amount}
 
     def account_hours(self, hour_s: int) -> dict[tuple[str, str], dict[str, int]]:
-        """§5 by (pool, account). A row that is all zero is that of a leaf with a share and nothing else."""
+        """§5 by (pool, account), rows that are all zero left out (the fold keeps one if it was not so before)."""
         if not self.is_open(hour_s):
             return {}
         rows: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: dict.fromkeys(ACCOUNT_COLUMNS, 0))
@@ -117,12 +117,9 @@ class Naive:
             rows[key]["demand_gpu_ms"] += amount
         for key, amount in self.commitments(hour_s + HOUR_S).items():
             rows[key]["commitment_gpu_ms"] += amount
-        with_a_share = self.leaves_with_a_share(hour_s)
-        for key in with_a_share:
-            _ = rows[key]
         for row in rows.values():
             row["owed_gpu_ms"] = min(row["claim_gpu_ms"] + row["grant_gpu_ms"], row["demand_gpu_ms"])
-        return {key: row for key, row in rows.items() if any(row.values()) or key in with_a_share}
+        return {key: row for key, row in rows.items() if any(row.values())}
 
     def node_hours(self, hour_s: int) -> dict[tuple[str, str], dict[str, int]]:
         """The capacity book by (pool, node), in the columns of `rows.NodeHour`."""
@@ -299,16 +296,6 @@ class Naive:
 
     # ------------------------------------------------------------------ §5 account hours
 
-    def leaves_with_a_share(self, hour_s: int) -> set[tuple[str, str]]:
-        """§5 a leaf "has a share": more than nothing, at some time of the hour, in a pool with a node."""
-        return {
-            (pool, account)
-            for a, _ in self.stretches(hour_s)
-            for pool in self.facts.pools_at(a)
-            for account, share in self.facts.leaves(pool, a).items()
-            if share
-        }
-
     def demand(self, hour_s: int) -> dict[tuple[str, str], int]:
         """§5 demand: ∫ over the hour of what `demand_at` says."""
         result: dict[tuple[str, str], int] = defaultdict(int)
@@ -353,7 +340,7 @@ class Naive:
                 continue
             if wanted.eligible_from_s is not None and t < wanted.eligible_from_s:
                 continue
-            pool = self.pool_of(job, wanted)
+            pool = self.pool_of(wanted, t)
             if pool is None or not self.placeable(pool, wanted, t):
                 continue
             booked, reason = self.facts.funding(wanted.account, wanted.min_runtime_s, [pool], t)
@@ -390,12 +377,11 @@ class Naive:
                 yield one.at_s, False
 
     def wanted(self, job: str, t: int) -> Wanted | None:
-        """§5 the job's terms at t; of a job never submitted those of the observed run it waits for."""
+        """§5 the job's terms at t; of a job never submitted those of the run it waits for."""
         if self.facts.submissions(job):
             return self.facts.wanted(job, t)
         run = self.awaited(job, t)
-        if run is None or not run.observed:
-            return None
+        first_node = min(run.placements)
         return Wanted(
             user=run.terms.user,
             account=run.terms.account,
@@ -403,7 +389,7 @@ class Naive:
             gang=run.terms.gang,
             gpus_milli=sum(run.placements.values()),
             shape=(len(run.placements), max(run.placements.values())),
-            gpu_type=run.terms.gpu_type,
+            gpu_type=self.facts.node_pool(first_node, run.start_s, run.terms.gpu_type),
             min_runtime_s=run.terms.min_runtime_s,
             resumable=run.terms.resumable,
             priority=run.terms.priority,
@@ -411,9 +397,10 @@ class Naive:
             eligible_from_s=None,
         )
 
-    def awaited(self, job: str, t: int) -> Run | None:
-        """The attempt that starts next after t."""
-        return next((run for run in self.attempts(job) if run.start_s > t), None)
+    def awaited(self, job: str, t: int) -> Run:
+        """§5 "the run it waits for (the next to start, else the last)"."""
+        attempts = self.attempts(job)
+        return next((run for run in attempts if run.start_s > t), attempts[-1])
 
     def submit_s(self, job: str, t: int) -> int:
         """When the job was first submitted; of a job never submitted, when the run it waits for was."""
@@ -421,17 +408,14 @@ class Naive:
         if submitted:
             return submitted[0].at_s
         run = self.awaited(job, t)
-        assert run is not None
         known = [at for at in (run.submitted_s, run.eligible_s) if at is not None]
         return known[0] if known else run.start_s
 
-    def pool_of(self, job: str, wanted: Wanted) -> str | None:
-        """§5 "its GPU type, or the pool of its first attempt, else the cluster's only pool, else none"."""
+    def pool_of(self, wanted: Wanted, t: int) -> str | None:
+        """§5 "its GPU type, or, without one, the only pool that has nodes with capacity at t, else none"."""
         if wanted.gpu_type:
             return wanted.gpu_type
-        if self.attempts(job):
-            return self.attempts(job)[0].pools[0]
-        pools = self.facts.pools()
+        pools = self.facts.pools_with_capacity(t)
         return pools[0] if len(pools) == 1 else None
 
     def placeable(self, pool: str, wanted: Wanted, t: int) -> bool:
@@ -467,8 +451,3 @@ def path(account: str) -> list[str]:
     """The account and its ancestors, from the root down."""
     steps = account.split("/")
     return ["/".join(steps[: n + 1]) for n in range(len(steps))]
-
-
-def nonzero(rows: dict[Any, dict[str, int]]) -> dict[Any, dict[str, int]]:
-    """The rows in which anything happened."""
-    return {key: row for key, row in rows.items() if any(row.values())}

@@ -252,6 +252,22 @@ def test_a_job_waits_only_where_it_could_start():
     assert log.book().account_hours(H1)["a", "lab/x"]["demand_gpu_ms"] == 0
 
 
+def test_a_job_that_names_no_type_waits_where_there_is_one_pool_only():
+    # From 00:20 to 00:30 node m gives a second pool; at 00:30 it has no capacity left.
+    log = cluster().submitted(T0, "j", 1000, "lab/x").node(t(0, 20), "m", 1000, "down", gpu_type="b")
+    log.node(t(0, 30), "m", 0, gpu_type="b")
+    assert log.book().account_hours(H0)["a", "lab/x"]["demand_gpu_ms"] == 1000 * 60 * 50
+
+
+def test_there_is_no_tree_before_the_roots_first_set():
+    log = Log().say("policy.set", t(-1), author="ann", opens_at=T0).node(T0, "n", 1000)
+    log.shares(t(0, 10), "lab/x", {"p": 100}).observed(t(0, 20), "j", "1", started_at=t(0, 20), account="lab/x")
+    log.shares(t(0, 30), "lab", {"x": 50})
+    claims = {key[1]: row["claim_gpu_ms"] for key, row in log.book().account_hours(H0).items()}
+    assert claims == {"lab/x": 0, "lab/x/p": 900_000, "lab/.": 900_000}  # lab/x has an unfunded run
+    assert log.book().runs()["j", "1"]["funding_reason"] == "unknown_account"
+
+
 def test_the_queue_opens_and_closes():
     # Eligible from 00:05, held 00:10-00:15, runs 00:20-00:30, preempted while resumable: waits again,
     # until the job is ended without an attempt at 00:50. Running 00:20-00:30 is demand too.
@@ -277,10 +293,13 @@ def test_a_job_end_without_attempt_ends_the_last_attempt():
     log = cluster().submitted(T0, "j", 1000, "lab/x").started(T0, "j", "1", n=1000)
     log.ended(t(0, 30), "j", None, "failed")
     assert (log.book().runs()["j", "1"]["ended_s"], log.book().runs()["j", "1"]["outcome"]) == (s(0, 30), "failed")
-    # An attempt that starts later is the last one; the end was before it, so nothing ends it.
+    # An attempt that starts later does not take it away; one that had started by then does.
     log.started(t(0, 40), "j", "2", n=1000)
     runs = log.book().runs()
-    assert (runs["j", "1"]["ended_s"], runs["j", "2"]["ended_s"]) == (None, None)
+    assert (runs["j", "1"]["ended_s"], runs["j", "2"]["ended_s"]) == (s(0, 30), None)
+    log.started(t(0, 30), "j", "1b", n=1000)
+    runs = log.book().runs()
+    assert (runs["j", "1"]["ended_s"], runs["j", "1b"]["ended_s"]) == (None, s(0, 30))
     # An end of its own is stronger.
     log.ended(t(0, 35), "j", "1", "requeued")
     assert log.book().runs()["j", "1"]["ended_s"] == s(0, 35)
