@@ -10,7 +10,7 @@ from streams.sources.slurm.columns import PRESETS, header
 from streams.sources.text import decoded
 from streams.sources.unpack import unpacked
 
-Format = Literal[
+SlurmFormat = Literal[
     "sacct",
     "slurmdb-jobs-json",
     "slurm-jobs-json",
@@ -18,10 +18,9 @@ Format = Literal[
     "scontrol-job",
     "scontrol-node",
     "sonar-json",
-    "csv",
-    "events",
 ]
-FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+Format = SlurmFormat | Literal["csv", "events"]
+FORMATS: Final[tuple[Format, ...]] = (*get_args(SlurmFormat), "csv", "events")
 
 ALIASES: Final[Mapping[str, Format]] = {
     **{name: name for name in FORMATS},
@@ -44,6 +43,8 @@ HEAD_BYTES: Final = 1 << 20
 
 _PROMPT = re.compile(r"\$ [^\n]*\n")
 _ROWS = re.compile(r'"(jobs|nodes|sinfo)"\s*:\s*\[')
+_ERRORS = re.compile(r'"errors"\s*:\s*\[\s*\{')
+_COLUMN = re.compile(r'"?[A-Za-z_][\w .()/%:-]{0,62}"?')
 _FIRST_KEYS = re.compile(r'"([a-z_]+)"\s*:')
 
 
@@ -67,13 +68,22 @@ def detect(data: bytes) -> Format:
         return "scontrol-job"
     if header(first, "|") is not None or _is_preset(first):
         return "sacct"
-    if "," in first and "=" not in first.split(",", 1)[0]:
+    if _is_table(stripped):
         return "csv"
     raise _unknown(f"it begins with {first[:60]!r}")
 
 
 def _is_preset(first: str) -> bool:
     return first.count("|") + 1 in {len(names) for names in PRESETS.values()}
+
+
+def _is_table(text: str) -> bool:
+    """Whether the first line could name columns, and the second has as many cells."""
+    first, _, rest = text.partition("\n")
+    names = first.strip().split(",")
+    second = rest.lstrip().partition("\n")[0]
+    named = all(_COLUMN.fullmatch(name) for name in names)
+    return len(names) > 1 and named and (not second or second.count(",") >= len(names) - 1)
 
 
 def _json(text: str) -> Format:
@@ -86,6 +96,8 @@ def _json(text: str) -> Format:
         if rows[1] in {"nodes", "sinfo"} and '"job_state"' not in text[: rows.start()]:
             return "slurm-nodes-json"
         return "slurm-jobs-json" if '"job_state"' in text else "slurmdb-jobs-json"
+    if _ERRORS.search(text) is not None:
+        return "slurm-jobs-json"
     keys = ", ".join(dict.fromkeys(_FIRST_KEYS.findall(text)[:6]))
     raise _unknown(f"it is JSON about {keys or 'nothing'}, not about jobs, nodes or events")
 

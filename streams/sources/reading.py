@@ -112,7 +112,7 @@ def name_of(reading: Reading) -> str:
                 "event": "event",
             }[reading.about]
         case Known():
-            return "further_statement"
+            return "node_again" if reading.about == "node" else "further_statement"
         case Skipped():
             return reading.kind
         case Unreadable():

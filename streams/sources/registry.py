@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from streams.sources import events_json
 from streams.sources.config import ConfigError, SourceConfig
-from streams.sources.detect import ALIASES, Format, UnknownFormat, detect
+from streams.sources.detect import ALIASES, Format, SlurmFormat, UnknownFormat, detect
 from streams.sources.files import read as csv
 from streams.sources.files.mapping import FilesMapping
 from streams.sources.reading import Place, Reading, Unreadable
-from streams.sources.slurm import sacct_text
+from streams.sources.slurm import accounting_json, controller_json, nodes_json, sacct_text, scontrol, sonar_json
 from streams.sources.unpack import unpacked
 
 __all__ = ["ALIASES", "Format", "UnknownFormat", "detect", "named", "read"]
@@ -59,9 +60,21 @@ def _plain(kind: Format, data: bytes, config: Config | None) -> Iterator[Reading
             return _slurm(kind, data, config)
 
 
-def _slurm(kind: Format, data: bytes, config: SourceConfig) -> Iterator[Reading]:
+def _slurm(kind: SlurmFormat, data: bytes, config: SourceConfig) -> Iterator[Reading]:
     match kind:
         case "sacct":
             return sacct_text.read(data, config)
+        case "slurmdb-jobs-json":
+            return accounting_json.read(data, config)
+        case "slurm-jobs-json":
+            return controller_json.read(data, config)
+        case "slurm-nodes-json":
+            return nodes_json.read(data, config)
+        case "scontrol-job":
+            return scontrol.read_jobs(data, config)
+        case "scontrol-node":
+            return scontrol.read_nodes(data, config)
+        case "sonar-json":
+            return sonar_json.read(data, config)
         case _:
-            raise ConfigError(f"{kind} is not read yet")
+            assert_never(kind)

@@ -12,6 +12,7 @@ from ledger.units import DAY_S, epoch_s
 
 NO_INSTANT: Final = frozenset({"", "Unknown", "None", "N/A", "NONE", "(null)", "0", "4294967294", "4294967295"})
 """How Slurm writes an instant it does not know: text, zero, NO_VAL and INFINITE."""
+_NAIVE_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001  (for differences of two naive instants in UTC)
 _NO_VALS: Final = frozenset({0, 4_294_967_294, 4_294_967_295})
 
 _DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
@@ -25,17 +26,23 @@ def zone(name: str) -> tzinfo:
     return UTC if name.upper() in {"UTC", "Z", "GMT"} else ZoneInfo(name)
 
 
+@lru_cache(maxsize=1 << 16)
 def instant_s(text: str, tz: tzinfo) -> int | None:
     """Epoch seconds of an ISO instant, of `YYYY-MM-DD HH:MM:SS` or of a number; None where none is known.
 
-    Without an offset it is in `tz`. An hour that a zone's clocks show twice is the first one. Raises ValueError.
+    Without an offset it is in `tz`; an hour that its clocks show twice is the first one. Raises ValueError.
     """
     if text in NO_INSTANT:
         return None
     if text.isascii() and text.isdigit():
         return int(text)
     moment = datetime.fromisoformat(text)
-    return epoch_s(moment if moment.tzinfo is not None else moment.replace(tzinfo=tz))
+    if moment.tzinfo is not None:
+        return epoch_s(moment)
+    if tz is UTC:
+        since = moment - _NAIVE_EPOCH
+        return since.days * DAY_S + since.seconds
+    return epoch_s(moment.replace(tzinfo=tz))
 
 
 def number_s(value: int) -> int | None:
@@ -43,6 +50,7 @@ def number_s(value: int) -> int | None:
     return None if value in _NO_VALS else value
 
 
+@lru_cache(maxsize=1 << 14)
 def duration_s(text: str) -> int | None:
     """Seconds of `[D-]HH:MM:SS`, `MM:SS` or `MM:SS.mmm`; None for no limit or none known. Raises ValueError."""
     if text in NO_INSTANT or text in {"UNLIMITED", "Partition_Limit", "INVALID", "NOT_SET"}:

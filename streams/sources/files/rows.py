@@ -18,7 +18,7 @@ from streams.sources.identity import event_id
 from streams.sources.reading import Place, Reading, Refused, Skipped, Statement, Unreadable
 from streams.sources.terms import Labels
 from streams.sources.text import visible
-from streams.sources.times import number_s, zone
+from streams.sources.times import instant_s, number_s, zone
 
 _NODES: Final = re.compile(r"[^\[\]'\"\s,;]+")
 
@@ -50,10 +50,11 @@ class Named:
     """A record whose cells are asked for by column name."""
 
     row: Row
-    index: Mapping[str, int]
+    cells: Mapping[str | None, str]
 
     def cell(self, column: str | None) -> str:
-        return "" if column is None else self.row.cells[self.index[column]].strip()
+        """What stands under the column; nothing for a column the mapping leaves out."""
+        return self.cells.get(column, "")
 
 
 def named_rows(data: bytes, mapping: FilesMapping) -> Iterator[Named | Skipped | Unreadable]:
@@ -72,7 +73,7 @@ def named_rows(data: bytes, mapping: FilesMapping) -> Iterator[Named | Skipped |
         elif len(piece.cells) != len(index):
             yield _wrong_width(piece, len(index))
         else:
-            yield Named(piece, index)
+            yield Named(piece, dict(zip(index, map(str.strip, piece.cells), strict=True)))
 
 
 def _no_columns(row: Row, missing: list[str], index: Mapping[str, int]) -> Unreadable:
@@ -97,6 +98,7 @@ def _wrong_width(row: Row, width: int) -> Unreadable:
 
 
 def parsed(row: Named | Skipped | Unreadable, mapping: FilesMapping) -> Job | Reading:
+    """What the record is by the mapping."""
     if not isinstance(row, Named):
         return row
     try:
@@ -158,11 +160,10 @@ def _time(row: Named, column: str | None, mapping: FilesMapping, tz: tzinfo) -> 
         return None
     if mapping.time == "iso":
         try:
-            moment = datetime.fromisoformat(text)
+            return instant_s(text, tz)
         except ValueError as wrong:
             sentence = f"{column} is {text[:60]!r}, not an instant like 2026-01-31 12:00:00: correct it, or set `time`"
             raise Refused("time_not_understood", sentence) from wrong
-        return epoch_s(moment if moment.tzinfo is not None else moment.replace(tzinfo=tz))
     number = _number(row, column)
     seconds = int(number // 1) if number is not None else 0
     if mapping.time == "epoch":

@@ -217,16 +217,27 @@ _NEEDED: Final[Mapping[str, frozenset[str]]] = {
 _FIRST_TWO = re.compile(r"([A-Za-z][A-Za-z0-9_]*)([^A-Za-z0-9_]+)([A-Za-z])")
 
 
+class Cells(dict[str, str]):
+    """Fields of one row by the name of their column; a column the file does not have is empty."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Which column stands where. A name that comes twice is read at its last place."""
 
     delimiter: str
     width: int
-    index: Mapping[str, int]
+    names: tuple[str, ...]
     free_text_last: bool
     trailing: bool
     missing: tuple[str, ...]
+
+    def cells(self, values: list[str]) -> Cells:
+        """The fields by name."""
+        return Cells(zip(self.names, values, strict=True))
 
     def split(self, text: str) -> list[str]:
         """The fields of a row; a delimiter behind the last one (`sacct -p`) makes none."""
@@ -245,7 +256,7 @@ def layout(names: tuple[str, ...] | list[str], delimiter: str) -> Layout:
     return Layout(
         delimiter=delimiter,
         width=len(named),
-        index={name: at for at, name in enumerate(named)},
+        names=tuple(named),
         free_text_last=named[-1] in FREE_TEXT,
         trailing=trailing,
         missing=tuple(asked for asked, any_of in _NEEDED.items() if not any_of & set(named)),
@@ -254,6 +265,8 @@ def layout(names: tuple[str, ...] | list[str], delimiter: str) -> Layout:
 
 def header(text: str, delimiter: str) -> Layout | None:
     """The layout a header line declares, None for any other line. Finds another delimiter than the one expected."""
+    if text[:1].isdigit():
+        return None
     for candidate in dict.fromkeys((delimiter, _delimiter_in(text))):
         names = text.split(candidate) if candidate else []
         real = names[:-1] if names and names[-1] == "" else names

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from streams.sources.slurm.gres import Gpus
-from streams.sources.slurm.states import State
+from streams.sources.slurm.states import Phase, State
+
+NO_GPUS: Final = Gpus(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,8 @@ class JobRecord:
         """What it holds if it started, else what it asks for."""
         if self.started and self.per_node:
             return _summed([gpus for _, gpus in self.per_node])
-        known = (self.allocated, self.requested) if self.started else (self.requested, self.allocated)
-        return next((gpus for gpus in known if gpus is not None), Gpus(0))
+        first, second = (self.allocated, self.requested) if self.started else (self.requested, self.allocated)
+        return first or second or NO_GPUS
 
     @property
     def gpus_unsaid(self) -> bool:
@@ -106,3 +109,22 @@ class JobRecord:
 def _summed(parts: list[Gpus]) -> Gpus:
     types = tuple(sorted({name for part in parts for name in part.types}))
     return Gpus(sum(part.milli for part in parts), types)
+
+
+def suspensions(phase: Phase, start_s: int | None, changed_s: int | None, ran_s: int) -> tuple[int, int | None]:
+    """(suspended so far, suspended since) by the controller's account.
+
+    `changed_s` is when it was last suspended or resumed, `ran_s` how long it had run before the last suspension.
+    Earlier suspensions of a job that is suspended now are placed just before the current one.
+    """
+    if start_s is None or changed_s is None:
+        return 0, None
+    total_s = max(0, changed_s - start_s - ran_s)
+    return (0, changed_s - total_s) if phase == "suspended" else (total_s, None)
+
+
+def since_elapsed(phase: Phase, start_s: int | None, elapsed_s: int | None) -> int | None:
+    """When a job that accounting shows as suspended stopped running: so long after its start as it ran."""
+    if phase != "suspended" or start_s is None or elapsed_s is None:
+        return None
+    return start_s + elapsed_s

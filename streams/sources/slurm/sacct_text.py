@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import tzinfo
 
 from streams.sources.config import SourceConfig
 from streams.sources.reading import Place, Reading, Refused, Skipped, Unreadable
-from streams.sources.slurm.columns import PRESETS, Layout, header, layout
-from streams.sources.slurm.gres import Gpus, GresWrong, gpus
+from streams.sources.slurm.asked import held, or_unsaid, request
+from streams.sources.slurm.columns import PRESETS, Cells, Layout, header, layout
+from streams.sources.slurm.exits import from_text
 from streams.sources.slurm.jobids import job_id
-from streams.sources.slurm.nodelist import ListWrong, expand
-from streams.sources.slurm.record import JobId, JobRecord
-from streams.sources.slurm.statements import Reader, as_of
-from streams.sources.slurm.states import UnknownState, state_of
+from streams.sources.slurm.nodelist import expand
+from streams.sources.slurm.reader import Piece, records_to_readings, understood
+from streams.sources.slurm.record import JobId, JobRecord, since_elapsed
+from streams.sources.slurm.states import state_of
 from streams.sources.text import Line, decoded, lines
 from streams.sources.times import duration_s, instant_s, zone
 
@@ -32,44 +33,22 @@ class Row:
     place: Place
 
 
-Piece = Row | Skipped | Unreadable
-
-
 def read(data: bytes, config: SourceConfig) -> Iterator[Reading]:
     """A reading for every physical line of the text."""
     tz = zone(config.timezone)
-    read_ahead: list[JobRecord | Skipped | Unreadable] = []
-    places: list[tuple[Place, bytes]] = []
-    for piece in rows(data, config):
-        read_ahead.append(_record_or_why_not(piece, tz) if isinstance(piece, Row) else piece)
-        places.append((piece.place, piece.raw if isinstance(piece, Row) else b""))
-    records = [r for r in read_ahead if isinstance(r, JobRecord)]
-    reader = Reader(config, as_of(config, None, records))
-    for found, (place, raw) in zip(read_ahead, places, strict=True):
-        yield readable(reader, found, place, raw) if isinstance(found, JobRecord) else found
+    yield from records_to_readings([_piece(found, tz) for found in rows(data, config)], config, None)
 
 
-def readable(reader: Reader, record: JobRecord, place: Place, raw: bytes) -> Reading:
-    """The record's reading; a refusal becomes a dead letter with its raw bytes."""
-    try:
-        return reader.reading(record, place)
-    except Refused as refused:
-        return Unreadable(refused.reason, refused.sentence, raw, place)
-    except ValueError as wrong:
-        return Unreadable("values_not_accepted", f"a value does not fit an event: {wrong}", raw, place)
-
-
-def _record_or_why_not(row: Row, tz: tzinfo) -> JobRecord | Skipped | Unreadable:
-    try:
-        return record(row, tz)
-    except Refused as refused:
-        return Unreadable(refused.reason, refused.sentence, row.raw, row.place)
+def _piece(found: Row | Skipped | Unreadable, tz: tzinfo) -> Piece:
+    if isinstance(found, Row):
+        return understood(lambda _: record(found, tz), None), found.place, found.raw
+    return found, found.place, b""
 
 
 # ---------------------------------------------------------------- lines to rows
 
 
-def rows(data: bytes, config: SourceConfig) -> Iterator[Piece]:
+def rows(data: bytes, config: SourceConfig) -> Iterator[Row | Skipped | Unreadable]:
     """Logical rows, and a `Skipped` for every line that is none: header, blank, prompt, continuation."""
     names = PRESETS[config.fields] if isinstance(config.fields, str) else config.fields
     current = layout(names, config.delimiter) if names else None
@@ -107,7 +86,7 @@ def rows(data: bytes, config: SourceConfig) -> Iterator[Piece]:
         yield from _given_up(pending, current)
 
 
-def _continued(pending: list[Line], line: Line, text: str, current: Layout) -> list[Piece] | None:
+def _continued(pending: list[Line], line: Line, text: str, current: Layout) -> list[Row | Skipped] | None:
     """The record that `line` completes, and its continuation lines; None while it is not complete."""
     if len(current.split(text)) >= current.width:
         return None
@@ -125,7 +104,7 @@ def _starts_anew(text: str, current: Layout, delimiter: str) -> bool:
     return whole or text.startswith("$ ") or header(text, delimiter) is not None
 
 
-def _given_up(pending: list[Line], current: Layout) -> list[Piece]:
+def _given_up(pending: list[Line], current: Layout) -> list[Unreadable | Skipped]:
     """Lines that never came together to a record, each a dead letter of its own."""
     return [_too_few(line, current) if line.raw.strip() else Skipped("blank", line.place) for line in pending]
 
@@ -173,15 +152,10 @@ def _no_layout(line: Line) -> Unreadable:
 
 def record(row: Row, tz: tzinfo) -> JobRecord:
     """The record of a row. Raises Refused."""
-    values, index = row.values, row.layout.index
-
-    def cell(name: str) -> str:
-        at = index.get(name)
-        return values[at].strip() if at is not None else ""
-
-    found = job_id(cell("jobid") or cell("jobidraw"))
+    cells = row.layout.cells(row.values)
+    found = job_id(cells["jobid"] or cells["jobidraw"])
     if found is None:
-        raise Refused("no_job_id", f"{cell('jobid')[:80]!r} is no job id: ask sacct for JobID")
+        raise Refused("no_job_id", f"{cells['jobid'][:80]!r} is no job id: ask sacct for JobID")
     if found.step is not None:
         return JobRecord(found, state_of("PENDING"))
     if row.layout.missing:
@@ -190,68 +164,42 @@ def record(row: Row, tz: tzinfo) -> JobRecord:
             f"the file has no column {' and no column '.join(row.layout.missing)}: ask sacct for them, as in "
             "--format=JobID,User,Account,State,Submit,Start,End,ElapsedRaw,AllocTRES,ReqTRES,NodeList",
         )
-    try:
-        return _job(found, cell, "nodelist" in index, tz)
-    except UnknownState as wrong:
-        raise Refused("unknown_state", f"{wrong}: correct the row, or ask for support of this Slurm version") from wrong
-    except GresWrong as wrong:
-        raise Refused("gpu_count_not_understood", f"{wrong}: correct the row") from wrong
-    except ListWrong as wrong:
-        raise Refused("node_list_not_understood", f"{wrong}: correct the row") from wrong
-    except ValueError as wrong:
-        raise Refused(
-            "time_not_understood",
-            f"{wrong}: export with SLURM_TIME_FORMAT unset (2026-01-31T12:00:00) or set to %s",
-        ) from wrong
+    return _job(found, cells, tz)
 
 
-Cell = Callable[[str], str]
-
-
-def _job(found: JobId, cell: Cell, nodes_known: bool, tz: tzinfo) -> JobRecord:
-    state_text = cell("state") or cell("st")
-    allocated, requested = gpus_or_unsaid(cell("alloctres")), gpus_or_unsaid(cell("reqtres"))
-    nodes = expand(cell("nodelist"))
-    count = _count(cell("nnodes")) or _count(cell("allocnodes")) or _count(cell("reqnodes"))
-    gres = _per_node_request(cell("reqgres") or cell("tres_per_node"), len(nodes) or count)
-    if gres is not None and not (allocated and allocated.milli):
-        allocated, requested = None, gres
+def _job(found: JobId, cells: Cells, tz: tzinfo) -> JobRecord:
+    nodes = expand(cells["nodelist"])
+    count = _count(cells["nnodes"]) or _count(cells["allocnodes"]) or _count(cells["reqnodes"])
+    per_node = cells["reqgres"] or cells["tres_per_node"]
+    requested = request(cells["reqtres"], "", per_node, len(nodes) or count, "", 1)
+    state = state_of(cells["state"] or cells["st"])
+    start_s, elapsed_s = instant_s(cells["start"], tz), _elapsed_s(cells["elapsedraw"], cells["elapsed"])
     return JobRecord(
         id=found,
-        state=state_of(state_text),
-        cluster=cell("cluster") or None,
-        sluid=cell("sluid") or None,
-        user=cell("user") or cell("uid"),
-        account=cell("account"),
-        partition=cell("partition"),
-        qos=cell("qos"),
-        reservation=cell("reservation"),
-        comment=cell("comment"),
-        submit_s=instant_s(cell("submit"), tz),
-        eligible_s=instant_s(cell("eligible"), tz),
-        start_s=instant_s(cell("start"), tz),
-        end_s=instant_s(cell("end"), tz),
-        elapsed_s=_elapsed_s(cell("elapsedraw"), cell("elapsed")),
-        suspended_s=duration_s(cell("suspended")) or 0,
+        state=state,
+        cluster=cells["cluster"] or None,
+        sluid=cells["sluid"] or None,
+        user=cells["user"] or cells["uid"],
+        account=cells["account"],
+        partition=cells["partition"],
+        qos=cells["qos"],
+        reservation=cells["reservation"],
+        comment=cells["comment"],
+        submit_s=instant_s(cells["submit"], tz),
+        eligible_s=instant_s(cells["eligible"], tz),
+        start_s=start_s,
+        end_s=instant_s(cells["end"], tz),
+        elapsed_s=elapsed_s,
+        suspended_s=duration_s(cells["suspended"]) or 0,
+        suspended_since_s=since_elapsed(state.phase, start_s, elapsed_s),
         nodes=nodes,
-        nodes_known=nodes_known,
+        nodes_known="nodelist" in cells,
         node_count=count,
-        allocated=allocated,
+        allocated=held(or_unsaid(cells["alloctres"]), requested),
         requested=requested,
-        time_limit_s=_time_limit_s(cell("timelimitraw"), cell("timelimit")),
-        exit_code=_exit_code(cell("exitcode")),
+        time_limit_s=_time_limit_s(cells["timelimitraw"], cells["timelimit"]),
+        exit_code=from_text(cells["exitcode"]),
     )
-
-
-def gpus_or_unsaid(tres: str) -> Gpus | None:
-    """The GPUs of a TRES string; none at all for one that lists other things only; None for an empty one."""
-    return gpus(tres) or (Gpus(0) if tres not in {"", "(null)"} else None)
-
-
-def _per_node_request(text: str, nodes: int) -> Gpus | None:
-    """`PER_NODE:gpu:8` of old releases and squeue's `gres/gpu:8`, times the nodes. None where it names no GPU."""
-    each = gpus(text.removeprefix("PER_NODE:"))
-    return None if each is None or not each.milli else replace(each, milli=each.milli * max(1, nodes), indices=None)
 
 
 def _elapsed_s(raw: str, clock: str) -> int | None:
@@ -264,11 +212,3 @@ def _time_limit_s(minutes: str, clock: str) -> int | None:
 
 def _count(text: str) -> int:
     return int(text) if text.isdigit() else 0
-
-
-def _exit_code(text: str) -> int | None:
-    """`code:signal`; a signal counts 128 and its number, as a shell reports it."""
-    code, _, signal = text.partition(":")
-    if not code.isdigit():
-        return None
-    return 128 + int(signal) if signal.isdigit() and int(signal) else int(code)

@@ -22,6 +22,7 @@ from streams.sources.config import SourceConfig
 from streams.sources.identity import Seen, event_id
 from streams.sources.placing import spread
 from streams.sources.reading import Place, Reading, Refused, Skipped
+from streams.sources.slurm.gres import Gpus
 from streams.sources.slurm.record import JobRecord
 from streams.sources.terms import Book, CommentWrong, Labels, Terms
 from streams.sources.text import visible
@@ -56,9 +57,9 @@ class Reader:
         attempt = self._attempt(record)
         key = (cluster, record.id.keys[0], attempt)
         if record.started:
-            events = tuple(self._run(record, cluster, job, attempt) for job in record.id.keys)
+            events = tuple(self._run(record, gpus, cluster, job, attempt) for job in record.id.keys)
             return self.seen.statement("run", key, events, place)
-        waiting = tuple(e for job in record.id.keys for e in self._waiting(record, cluster, job))
+        waiting = tuple(e for job in record.id.keys for e in self._waiting(record, gpus, cluster, job))
         return self.seen.statement("job", key, waiting, place)
 
     def _attempt(self, record: JobRecord) -> str:
@@ -87,7 +88,7 @@ class Reader:
         except CommentWrong as wrong:
             raise Refused("comment_not_understood", str(wrong)) from wrong
 
-    def _run(self, record: JobRecord, cluster: str, job: str, attempt: str) -> RunObserved:
+    def _run(self, record: JobRecord, gpus: Gpus, cluster: str, job: str, attempt: str) -> RunObserved:
         start_s = _start(record)
         end_s = _end(record, start_s)
         terms = self._terms(record)
@@ -102,13 +103,13 @@ class Reader:
             resumable=terms.resumable,
             priority=terms.priority,
             gang=record.id.gang,
-            gpu_type=record.gpus.gpu_type or self.config.gpu_type,
+            gpu_type=gpus.gpu_type or self.config.gpu_type,
             time_limit_s=record.time_limit_s,
             submitted_at=_at(record.submit_s),
             eligible_at=_at(record.eligible_s),
             started_at=instant(start_s),
             ended_at=_at(end_s),
-            placements=self._placements(record, cluster),
+            placements=self._placements(record, gpus, cluster),
             suspensions=_suspensions(record),
             suspended_s=min(record.suspended_s, (end_s or self.as_of_s) - start_s) if record.suspended_s else 0,
             outcome=_outcome(record) if end_s is not None else None,
@@ -122,17 +123,17 @@ class Reader:
             data=data,
         )
 
-    def _placements(self, record: JobRecord, cluster: str) -> tuple[Placement, ...]:
+    def _placements(self, record: JobRecord, gpus: Gpus, cluster: str) -> tuple[Placement, ...]:
         if record.per_node:
             return tuple(
-                Placement(node=visible(node), gpus_milli=gpus.milli, gpu_indices=gpus.indices)
-                for node, gpus in record.per_node
-                if gpus.milli
+                Placement(node=visible(node), gpus_milli=part.milli, gpu_indices=part.indices)
+                for node, part in record.per_node
+                if part.milli
             )
         nodes = tuple(visible(node) for node in record.nodes)
-        return spread(nodes or (f"{cluster}-unplaced",), record.gpus.milli)
+        return spread(nodes or (f"{cluster}-unplaced",), gpus.milli)
 
-    def _waiting(self, record: JobRecord, cluster: str, job: str) -> list[Event]:
+    def _waiting(self, record: JobRecord, gpus: Gpus, cluster: str, job: str) -> list[Event]:
         if record.submit_s is None:
             raise Refused("no_submit_time", "the job never started and has no Submit: ask sacct for Submit as well")
         terms = self._terms(record)
@@ -141,9 +142,9 @@ class Reader:
             job=job,
             user=visible(record.user) or "unknown",
             account=terms.account,
-            gpus_milli=record.gpus.milli,
-            shape=_shape(record),
-            gpu_type=record.gpus.gpu_type or self.config.gpu_type,
+            gpus_milli=gpus.milli,
+            shape=_shape(record.node_count, gpus),
+            gpu_type=gpus.gpu_type or self.config.gpu_type,
             min_runtime_s=terms.min_runtime_s,
             resumable=terms.resumable,
             priority=terms.priority,
@@ -220,9 +221,8 @@ def _suspensions(record: JobRecord) -> tuple[Suspension, ...] | None:
     return (Suspension(since=instant(record.suspended_since_s)),)
 
 
-def _shape(record: JobRecord) -> Shape | None:
+def _shape(nodes: int, gpus: Gpus) -> Shape | None:
     """Nodes × GPUs per node where the request divides evenly."""
-    nodes = record.node_count
-    if nodes < 1 or record.gpus.milli % nodes:
+    if nodes < 1 or gpus.milli % nodes:
         return None
-    return Shape(nodes=nodes, gpus_per_node_milli=record.gpus.milli // nodes)
+    return Shape(nodes=nodes, gpus_per_node_milli=gpus.milli // nodes)
