@@ -110,11 +110,6 @@ class ClickHouse:
             self._idle.get_nowait().close()
         self._writer.close()
 
-    def destroy(self) -> None:
-        """Drop the database and all that is in it."""
-        with self._writing:
-            self._command(f"DROP DATABASE IF EXISTS {self.database} SYNC")
-
     # ------------------------------------------------------------ the log
 
     def append(self, events: Sequence[ArchivedEvent]) -> None:
@@ -194,6 +189,8 @@ class ClickHouse:
             self._writer.command(read("queries")["set_live_generation"], parameters={"generation": generation})
 
     def compare_generations(self, a: str, b: str, examples: int = 5) -> list[TableDifference]:
+        if a == b:
+            return []
         compared = (comparison.compare(self.query, table, a, b, examples) for table in TABLES.values())
         return [difference for difference in compared if difference.only_in_a or difference.only_in_b]
 

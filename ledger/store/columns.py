@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple, cast
 
-from ledger.rows import TABLES, Row
+from ledger.rows import Row
 
 COLUMN_NAMES: Final = {
     "class_": "class",

@@ -80,12 +80,15 @@ _OTHER_PATH = re.compile(r"already initialized with path '(?P<held>[^']*)'")
 _NO_SPACE = re.compile(r"No space left on device|NOT_ENOUGH_SPACE")
 _FOLDER = re.compile(r"filesystem error: in \w+: (?P<why>[^\[\n]+)")
 _REFUSED_BY_HOST = re.compile(r"\[Errno -?\d+\] (?P<why>[^\")]+)")
+_SYNTAX = re.compile(r"Syntax error: failed at position \d+( \((?P<near>.*?)\))?.*")
 _NOISE = re.compile(r"\s*\(version [^()]*(\([^()]*\))?\)|\bCode: \d+\. |DB::Exception: |\.? \([A-Z][A-Z_]+\)")
 
 
 def _sentence(text: str) -> str:
     """ClickHouse's own words, first line, without codes and versions."""
     lines = text.strip().splitlines()
+    if syntax := _SYNTAX.search(text):
+        return f"syntax error near {syntax['near'] or 'the end'!r}"
     return _NOISE.sub("", lines[0]).strip() if lines else "no reason given"
 
 

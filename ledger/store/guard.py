@@ -8,7 +8,8 @@ is parsed by the database (`EXPLAIN AST`, which runs nothing) and the tree is he
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from itertools import takewhile
 from typing import Final
 
@@ -73,7 +74,7 @@ def one_statement(sql: str) -> str:
     return sql
 
 
-def check_tree(ast: str, database: str, tables: Set[str]) -> None:
+def check_tree(ast: str, database: str, tables: AbstractSet[str]) -> None:
     """Raise QueryRefused unless the tree, as `EXPLAIN AST` prints it, reads public views of `database` alone.
 
     `tables` are all its tables and views: a name that is none of them is a common table expression, or unknown.
@@ -102,14 +103,14 @@ def _arguments(below: list[tuple[int, str, str]], depth: int) -> Iterator[tuple[
             yield kind, name
 
 
-def _check_membership(arguments: list[tuple[str, str]], database: str, tables: Set[str]) -> None:
+def _check_membership(arguments: list[tuple[str, str]], database: str, tables: AbstractSet[str]) -> None:
     """What stands to the right of IN may be a table, without being marked as one."""
     for kind, name in arguments[1:]:
         if kind == "Identifier":
             _check(_public(name, database, tables), name)
 
 
-def _public(name: str, database: str, tables: Set[str]) -> bool:
+def _public(name: str, database: str, tables: AbstractSet[str]) -> bool:
     qualifier, _, table = name.rpartition(".")
     if qualifier:
         return qualifier == database and table.startswith(PUBLIC_PREFIX)
