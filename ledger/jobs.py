@@ -127,21 +127,20 @@ class JobFacts:
     def terms_at(self, at_s: int) -> Terms:
         """Terms in force at an instant (docs/accounting.md §1)."""
         if not self.submitted:
-            base, since = NO_TERMS, None
-        else:
-            chosen = self.submitted[0]
-            for statement in self.submitted:
-                if statement.at_s > at_s:
-                    break
-                chosen = statement
-            base, since = chosen.terms, chosen[:3]
+            return NO_TERMS
+        chosen = self.submitted[0]
+        for statement in self.submitted:
+            if statement.at_s > at_s:
+                break
+            chosen = statement
+        base, since = chosen.terms, chosen[:3]
         if not self.updated:
             return base
         changes: dict[str, Any] = {}
         for update in self.updated:
             if update.at_s > at_s:
                 break
-            if since is None or update[:3] > since:
+            if update[:3] > since:
                 changes.update(update.changes)
         return base._replace(**changes) if changes else base
 

@@ -28,13 +28,13 @@ def waits(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> tuple[Wait, ...]:
     spans = _spans(facts, runs)
     if not spans:
         return ()
-    first = _first_submit(facts, runs)
     found: list[Wait] = []
     for a_s, b_s in spans:
-        for a, b, terms in _by_terms(facts, runs, a_s, b_s):
-            begin = max(a, terms.eligible_from_s) if terms.eligible_from_s is not None else a
-            if not terms.held and begin < b:
-                found.append(Wait(begin, b, terms, first))
+        for wait in _by_terms(facts, runs, a_s, b_s):
+            eligible_s = wait.terms.eligible_from_s
+            begin = wait.a_s if eligible_s is None else max(wait.a_s, eligible_s)
+            if not wait.terms.held and begin < wait.b_s:
+                found.append(wait._replace(a_s=begin))
     return tuple(found)
 
 
@@ -44,23 +44,18 @@ def queued_since(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> int | None:
     return spans[-1][0] if spans and spans[-1][1] == FOREVER_S else None
 
 
-def _first_submit(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> int:
-    told = [s.at_s for s in facts.submitted]
-    told += [a.full.submitted_s for a in facts.attempts.values() if a.full and a.full.submitted_s is not None]
-    return min(told) if told else min((r.start_s for r in runs), default=0)
-
-
 def _spans(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> list[tuple[int, int]]:
     """Stretches between an opening of the queue and the next closing."""
     marks = [
-        (max(s.at_s, s.terms.eligible_from_s) if s.terms.eligible_from_s is not None else s.at_s, True)
+        (at, True)
         for s in facts.submitted
+        if not _running_at(runs, at := max(s.at_s, s.terms.eligible_from_s or s.at_s))
     ]
     for run in runs:
         full = facts.attempts[run.attempt].full
         if full is not None:
             asked = full.eligible_s if full.eligible_s is not None else full.submitted_s
-            if asked is not None and asked < run.start_s:
+            if asked is not None and asked < run.start_s and not _running_at(runs, asked):
                 marks.append((asked, True))
         marks.append((run.start_s, False))
         if run.end_s != FOREVER_S:
@@ -84,15 +79,27 @@ def _spans(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> list[tuple[int, int
     return spans
 
 
-def _by_terms(facts: JobFacts, runs: tuple[DerivedRun, ...], a_s: int, b_s: int) -> list[tuple[int, int, Terms]]:
+def _running_at(runs: tuple[DerivedRun, ...], at_s: int) -> bool:
+    """Whether an attempt runs at an instant: what is asked then is asked already."""
+    return any(r.start_s <= at_s < r.end_s for r in runs)
+
+
+def _by_terms(facts: JobFacts, runs: tuple[DerivedRun, ...], a_s: int, b_s: int) -> list[Wait]:
     """A span cut where the job's terms change."""
     if not facts.submitted:
-        run = next((r for r in runs if r.start_s >= b_s), runs[-1] if runs else None)
-        return [(a_s, b_s, run.terms._replace(gpu_type=run.pool))] if run is not None else []
+        run = next((r for r in runs if r.start_s >= b_s), runs[-1])
+        terms = run.terms._replace(gpu_type=run.pool)
+        return [Wait(a_s, b_s, terms, _asked_s(facts, run))]
+    first = facts.submitted[0].at_s
     if len(facts.submitted) == 1 and not facts.updated:
-        return [(a_s, b_s, facts.submitted[0].terms)]
+        return [Wait(a_s, b_s, facts.submitted[0].terms, first)]
     cuts = {a_s, b_s}
     cuts.update(s.at_s for s in facts.submitted if a_s < s.at_s < b_s)
     cuts.update(u.at_s for u in facts.updated if a_s < u.at_s < b_s)
-    edges = sorted(cuts)
-    return [(a, b, facts.terms_at(a)) for a, b in pairwise(edges)]
+    return [Wait(a, b, facts.terms_at(a), first) for a, b in pairwise(sorted(cuts))]
+
+
+def _asked_s(facts: JobFacts, run: DerivedRun) -> int:
+    full = facts.attempts[run.attempt].full
+    told = (full.submitted_s, full.eligible_s) if full is not None else ()
+    return next((t for t in told if t is not None), run.start_s)

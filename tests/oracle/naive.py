@@ -358,14 +358,20 @@ class Naive:
         latest = max((at for at, _ in instants), default=None)
         return latest is not None and all(opens for at, opens in instants if at == latest)
 
+    def runs_at(self, job: str, t: int) -> bool:
+        """§5 "unless an attempt of the job runs at that instant"."""
+        return any(run.start_s <= t < run.end_s for run in self.attempts(job))
+
     def queue_instants(self, job: str) -> Iterator[tuple[int, bool]]:
         """§5 (instant, whether it opens)."""
         for one in self.facts.submissions(job):
             eligible_from = one.data.eligible_from
-            yield max(one.at_s, one.at_s if eligible_from is None else epoch_s(eligible_from)), True
+            at = max(one.at_s, one.at_s if eligible_from is None else epoch_s(eligible_from))
+            if not self.runs_at(job, at):
+                yield at, True
         for run in self.attempts(job):
             queued_s = run.submitted_s if run.eligible_s is None else run.eligible_s
-            if queued_s is not None and queued_s < run.start_s:
+            if queued_s is not None and queued_s < run.start_s and not self.runs_at(job, queued_s):
                 yield queued_s, True
             yield run.start_s, False
             if run.end_s != FOREVER_S:
