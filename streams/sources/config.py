@@ -51,6 +51,7 @@ def _one_or_many(value: object) -> object:
 Duration = Annotated[Seconds, BeforeValidator(_seconds)]
 """Seconds, or text like `2h`."""
 TimeZone = Annotated[str, AfterValidator(_zone_exists)]
+CommentTrust = Literal["all", "contract", "none"]
 Patterns = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
 """One shell pattern or several; a record matches if any of them does."""
 
@@ -144,12 +145,14 @@ class SourceConfig(ClusterConfig):
     """A Slurm cluster.
 
     `attempt = "sluid"` names attempts by SLUID where a record has one; the default, the submit time of the
-    row, stands in every format, so that one run has one name whichever command reported it.
+    row, stands in every format, so that one run has one name whichever command reported it. `comments` says how
+    far a job's comment is trusted: with all its terms, with its contract but not its budget, or not at all.
     """
 
     delimiter: Annotated[str, Field(min_length=1, max_length=8)] = "|"
     fields: tuple[Name, ...] | Literal["xdmod", "sonar"] | None = None
     attempt: Literal["submit", "sluid"] = "submit"
+    comments: CommentTrust = "all"
 
     @property
     def source_name(self) -> str:

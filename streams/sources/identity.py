@@ -34,8 +34,9 @@ class Seen:
         key: tuple[str, str, str],
         events: tuple[AnyEvent, ...],
         place: Place,
+        note: str = "",
     ) -> Statement | Known:
         """The first statement of this attempt, or a further one. That it waited does not make its run known."""
         known = key in self.runs or (about == "job" and key in self.jobs)
         (self.runs if about == "run" else self.jobs).add(key)
-        return Known(about, events, place) if known else Statement(about, events, place)
+        return Known(about, events, place, note) if known else Statement(about, events, place, note)

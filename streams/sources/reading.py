@@ -55,11 +55,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The first statement of what it speaks of in this import."""
+    """The first statement of what it speaks of in this import. `note` is what a person should know about it."""
 
     about: About
     events: tuple[AnyEvent, ...]
     place: Place
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Known:
     about: About
     events: tuple[AnyEvent, ...]
     place: Place
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,39 +27,32 @@ _PERCENT_STEP: Final = Decimal("0.000001")
 
 
 @dataclass(slots=True)
-class History:
-    """What an import has shown so far, as far as setting up a cluster needs it."""
+class ClusterHistory:
+    """What an import has shown of one cluster, as far as setting it up needs it."""
 
     first_s: int | None = None
     last_s: int | None = None
     accounts: set[str] = field(default_factory=set)
     stated: set[str] = field(default_factory=set)
-    changes: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
-    types: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    runs: dict[tuple[str, str], RunObserved] = field(default_factory=dict)
 
-    def see(self, event: ClusterEvent) -> None:
-        """Take note of one event."""
-        match event:
-            case RunObserved():
-                self._run(event)
-            case JobSubmitted():
-                self._span(epoch_s(event.time), epoch_s(event.time))
-                self._account(event.data.account)
-            case NodeObserved():
-                self.stated.add(event.data.node)
-            case _:
-                pass
-
-    def _run(self, event: RunObserved) -> None:
+    def run(self, event: RunObserved) -> None:
+        """Note a run; of several statements the one that is latest by its time counts."""
         data = event.data
-        start_s, end_s = epoch_s(data.started_at), epoch_s(data.ended_at or event.time)
-        first_s = start_s if data.submitted_at is None else min(start_s, epoch_s(data.submitted_at))
-        self._span(first_s, end_s)
+        first_s = epoch_s(data.started_at)
+        if data.submitted_at is not None:
+            first_s = min(first_s, epoch_s(data.submitted_at))
+        self._span(first_s, epoch_s(data.ended_at or event.time))
         self._account(data.account)
-        for placement in data.placements:
-            self.changes[placement.node] += [(start_s, placement.gpus_milli), (end_s, -placement.gpus_milli)]
-            if data.gpu_type is not None:
-                self.types[placement.node][data.gpu_type] += 1
+        key = (data.job, data.attempt)
+        before = self.runs.get(key)
+        if before is None or before.time <= event.time:
+            self.runs[key] = event
+
+    def job(self, event: JobSubmitted) -> None:
+        """Note a job that waits."""
+        self._span(epoch_s(event.time), epoch_s(event.time))
+        self._account(event.data.account)
 
     def _account(self, account: str | None) -> None:
         if account is not None:
@@ -70,6 +63,25 @@ class History:
         self.last_s = last_s if self.last_s is None else max(self.last_s, last_s)
 
 
+@dataclass(slots=True)
+class History:
+    """What an import has shown so far, cluster by cluster."""
+
+    clusters: dict[str, ClusterHistory] = field(default_factory=lambda: defaultdict(ClusterHistory))
+
+    def see(self, event: ClusterEvent) -> None:
+        """Take note of one event."""
+        match event:
+            case RunObserved():
+                self.clusters[event.data.cluster].run(event)
+            case JobSubmitted():
+                self.clusters[event.data.cluster].job(event)
+            case NodeObserved():
+                self.clusters[event.data.cluster].stated.add(event.data.node)
+            case _:
+                pass
+
+
 def seen(events: Iterable[ClusterEvent], history: History) -> Iterator[ClusterEvent]:
     """Pass the events on, noted in the history."""
     for event in events:
@@ -78,18 +90,28 @@ def seen(events: Iterable[ClusterEvent], history: History) -> Iterator[ClusterEv
 
 
 def preamble(config: ClusterConfig, history: History) -> list[ClusterEvent]:
-    """Policy, nodes and shares, in that order, in force from the instant the book opens. Raises ConfigError."""
-    if history.first_s is None and config.opens_at is None:
+    """Policy, nodes and shares of every cluster the import has shown, in force from the instant its book opens.
+
+    Accounting of several clusters names them in its rows; what the configuration declares is for its own.
+    Raises ConfigError.
+    """
+    names = sorted({config.cluster, *history.clusters})
+    return [event for name in names for event in _cluster(config, name, history.clusters[name])]
+
+
+def _cluster(config: ClusterConfig, name: str, history: ClusterHistory) -> list[ClusterEvent]:
+    if history.first_s is None and (config.opens_at is None or name != config.cluster):
         return []
-    opens_at = config.opens_at or instant(hour_floor_s(history.first_s or 0))
-    nodes_at = config.nodes_at or opens_at
-    declared = _declared(config, nodes_at)
-    names = {event.data.node for event in declared} | history.stated
-    inferred = _inferred(config, history, names, nodes_at) if config.infer_nodes else []
-    return [_policy(config, history, opens_at), *declared, *inferred, *_shares(config, history, opens_at)]
+    own = config if name == config.cluster else config.model_copy(update={"cluster": name, "nodes": ()})
+    opens_at = own.opens_at or instant(hour_floor_s(history.first_s or 0))
+    nodes_at = own.nodes_at or opens_at
+    declared = _declared(own, nodes_at) if name == config.cluster else []
+    known = {event.data.node for event in declared} | history.stated
+    inferred = _inferred(own, history, known, nodes_at) if own.infer_nodes else []
+    return [_policy(own, history, opens_at), *declared, *inferred, *_shares(own, history, opens_at)]
 
 
-def _policy(config: ClusterConfig, history: History, opens_at: datetime) -> PolicySet:
+def _policy(config: ClusterConfig, history: ClusterHistory, opens_at: datetime) -> PolicySet:
     """The opening, and a horizon over the whole import where it is longer than the usual one."""
     span_h = max(0, hour_ceil_s(history.last_s or 0) - epoch_s(opens_at)) // HOUR_S
     longer = min(MAX_HORIZON_H, span_h + DEFAULT_HORIZON_H) if span_h > DEFAULT_HORIZON_H else None
@@ -131,14 +153,19 @@ def _declared(config: ClusterConfig, at: datetime) -> list[NodeObserved]:
     return events
 
 
-def _inferred(config: ClusterConfig, history: History, known: set[str], at: datetime) -> list[NodeObserved]:
+def _inferred(config: ClusterConfig, history: ClusterHistory, known: set[str], at: datetime) -> list[NodeObserved]:
     """A node for every place a run lay on that nobody stated or declared."""
-    events = []
-    for name in sorted(history.changes.keys() - known):
-        types = history.types[name].most_common(1) if name in history.types else []
-        gpu_type = types[0][0] if types else config.gpu_type or DEFAULT_GPU_TYPE
-        events.append(_node(config, at, name, gpu_type, peak_milli(history.changes[name]), INFERRED))
-    return events
+    changes: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    types: dict[str, Counter[str]] = defaultdict(Counter)
+    for event in history.runs.values():
+        start_s, end_s = epoch_s(event.data.started_at), epoch_s(event.data.ended_at or event.time)
+        for placement in event.data.placements:
+            changes[placement.node] += [(start_s, placement.gpus_milli), (end_s, -placement.gpus_milli)]
+            types[placement.node][event.data.gpu_type or config.gpu_type or DEFAULT_GPU_TYPE] += 1
+    return [
+        _node(config, at, name, types[name].most_common(1)[0][0], peak_milli(changes[name]), INFERRED)
+        for name in sorted(changes.keys() - known)
+    ]
 
 
 def peak_milli(changes: list[tuple[int, int]]) -> int:
@@ -150,7 +177,7 @@ def peak_milli(changes: list[tuple[int, int]]) -> int:
     return -(-peak // GPU_MILLI) * GPU_MILLI
 
 
-def _shares(config: ClusterConfig, history: History, at: datetime) -> list[SharesSet]:
+def _shares(config: ClusterConfig, history: ClusterHistory, at: datetime) -> list[SharesSet]:
     return [_share_set(config, share, _children(share, history.accounts), at) for share in config.shares]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
 from ledger.events.jobs import JobKind
-from streams.sources.config import Rule
+from streams.sources.config import CommentTrust, Rule
 from streams.sources.times import short_duration_s
 
 _MARK: Final = re.compile(r"(?:^|[\s;,])tenure:\s*((?:[a-z_]+=[^\s;,]+[\s,]*)+)")
@@ -16,12 +17,12 @@ _PAIR: Final = re.compile(r"([a-z_]+)=([^\s;,]+)")
 _UNSAFE: Final = re.compile(r"[\s/]+")
 _PATH: Final = re.compile(r"[^/\s]+(/[^/\s]+)*")
 _YES: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+KINDS: Final[Mapping[str, JobKind]] = {"batch": "batch", "session": "session", "debug": "debug"}
+MAX_PATH: Final = 512
+_VALUES: Final = "write min_runtime=2h, resumable=yes or no, budget=lab/x, kind=batch, session or debug"
+_NOTHING_SAID: Final = "a comment that begins with tenure: names terms, like `tenure: min_runtime=2h budget=lab/x`"
 MAX_MIN_RUNTIME_S: Final = 10 * 366 * 86_400
 """What an event can carry; the cluster's own maximum is policy and makes a run unfunded, not unreadable."""
-
-
-class CommentWrong(ValueError):
-    """A job's comment addresses Tenure and cannot be read; the message says what to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class Terms:
     resumable: bool = False
     kind: JobKind = "batch"
     priority: int = 0
+    note: str = ""
+    """What in the job's comment was not understood, and what to write; the rules hold in its place."""
 
 
 def matches(rule: Rule, labels: Labels) -> bool:
@@ -80,71 +83,80 @@ def account_path(template: str, labels: Labels) -> str | None:
     return path if _PATH.fullmatch(path) else None
 
 
-def terms_of(rules: tuple[Rule, ...], labels: Labels, comment: str, kind: JobKind = "batch") -> Terms:
-    """The terms of a record: in order, each value from the first rule that gives it; then the job's comment.
+def terms_of(rules: tuple[Rule, ...], labels: Labels, kind: JobKind = "batch") -> Terms:
+    """The terms of a record: rules in order, each value from the first that gives it.
 
-    Without a rule for the budget it is the scheduler's account name. Raises CommentWrong.
+    Without a rule for the budget it is the scheduler's account name.
     """
     fitting = [rule for rule in rules if matches(rule, labels)]
     template = next((r.budget for r in fitting if r.budget is not None), "{account}")
-    terms = Terms(
+    return Terms(
         account=account_path(template, labels),
         min_runtime_s=next((r.min_runtime for r in fitting if r.min_runtime is not None), 0),
         resumable=next((r.resumable for r in fitting if r.resumable is not None), False),
         kind=next((r.kind for r in fitting if r.kind is not None), kind),
         priority=next((r.priority for r in fitting if r.priority is not None), 0),
     )
-    return _commented(terms, comment) if "tenure:" in comment else terms
 
 
 @dataclass(slots=True)
 class Book:
     """The rules of one source; records that look alike to them are decided once."""
 
-    rules: tuple[Rule, ...]
-    kind: JobKind
+    rules: tuple[Rule, ...] = ()
+    kind: JobKind = "batch"
+    comments: CommentTrust = "all"
     decided: dict[Labels, Terms] = field(default_factory=dict)
 
     def terms(self, labels: Labels, comment: str = "") -> Terms:
-        """The terms of a record. Raises CommentWrong."""
+        """The terms of a record by the rules, then by the job's comment as far as it is trusted."""
         found = self.decided.get(labels)
         if found is None:
-            found = self.decided[labels] = terms_of(self.rules, labels, "", self.kind)
-        return _commented(found, comment) if "tenure:" in comment else found
+            found = self.decided[labels] = terms_of(self.rules, labels, self.kind)
+        if "tenure:" not in comment or self.comments == "none":
+            return found
+        return commented(found, comment, may_choose_budget=self.comments == "all")
 
 
-def _commented(terms: Terms, comment: str) -> Terms:
-    """The terms with those that the comment asks for."""
+def commented(terms: Terms, comment: str, *, may_choose_budget: bool = True) -> Terms:
+    """The terms with those that the comment asks for.
+
+    A comment is written by the job's user. What is wrong in it must not keep the job out of the book, so it
+    becomes a note, and the terms stay as the rules have them.
+    """
     match = _MARK.search(comment)
     if match is None:
-        raise CommentWrong(
-            f"the comment {comment!r} names tenure but no terms: "
-            "write `tenure: min_runtime=2h resumable=yes budget=lab/x`"
-        )
-    account, min_runtime_s, resumable, kind = terms.account, terms.min_runtime_s, terms.resumable, terms.kind
-    for key, value in _PAIR.findall(match.group(1)):
-        match key:
-            case "min_runtime":
-                min_runtime_s = _min_runtime_s(value)
-            case "resumable" if value.lower() in _YES:
-                resumable = _YES[value.lower()]
-            case "budget" if _PATH.fullmatch(value):
-                account = value
-            case "kind" if value in {"batch", "session", "debug"}:
-                kind = value
-            case _:
-                raise CommentWrong(
-                    f"{key}={value} in a tenure comment is not understood: write min_runtime=2h, "
-                    "resumable=yes or no, budget=lab/x, kind=batch, session or debug"
-                )
-    return Terms(account, min_runtime_s, resumable, kind, terms.priority)
+        return replace(terms, note=f"{_NOTHING_SAID}; the comment is {comment[:120]!r}")
+    asked = terms
+    for key, value in _PAIR.findall(match[1]):
+        if key == "budget" and not may_choose_budget:
+            return replace(terms, note="this source does not let a comment choose the budget: ask for a rule instead")
+        changed = _with(asked, key, value)
+        if changed is None:
+            return replace(terms, note=f"{key}={value[:80]} is not understood: {_VALUES}")
+        asked = changed
+    return asked
 
 
-def _min_runtime_s(value: str) -> int:
+def _with(terms: Terms, key: str, value: str) -> Terms | None:
+    """The terms with one value of a comment; None where it is not understood."""
+    match key:
+        case "min_runtime":
+            seconds = _min_runtime_s(value)
+            return None if seconds is None else replace(terms, min_runtime_s=seconds)
+        case "resumable" if value.lower() in _YES:
+            return replace(terms, resumable=_YES[value.lower()])
+        case "budget" if len(value) <= MAX_PATH and _PATH.fullmatch(value):
+            return replace(terms, account=value)
+        case "kind" if value in KINDS:
+            return replace(terms, kind=KINDS[value])
+        case _:
+            return None
+
+
+def _min_runtime_s(value: str) -> int | None:
     try:
         seconds = short_duration_s(value)
-    except ValueError as wrong:
-        raise CommentWrong(f"min_runtime={value} in a tenure comment: {wrong}") from wrong
-    if seconds > MAX_MIN_RUNTIME_S:
-        raise CommentWrong(f"min_runtime={value} in a tenure comment is over ten years: write hours, like 8h")
-    return seconds
+    except ValueError:
+        return None
+    return seconds if seconds <= MAX_MIN_RUNTIME_S else None

@@ -24,132 +24,24 @@ SONAR: Final = (
 
 PRESETS: Final[Mapping[str, tuple[str, ...]]] = {"xdmod": XDMOD, "sonar": SONAR}
 
-_SACCT: Final = [
-    "Account",
-    "AdminComment",
-    "AllocCPUS",
-    "AllocGRES",
-    "AllocNodes",
-    "AllocTRES",
-    "AssocID",
-    "AveCPU",
-    "AveCPUFreq",
-    "AveDiskRead",
-    "AveDiskWrite",
-    "AvePages",
-    "AveRSS",
-    "AveVMSize",
-    "BlockID",
-    "Cluster",
-    "Comment",
-    "Constraints",
-    "ConsumedEnergy",
-    "ConsumedEnergyRaw",
-    "Container",
-    "CPUTime",
-    "CPUTimeRAW",
-    "DBIndex",
-    "DerivedExitCode",
-    "Elapsed",
-    "ElapsedRaw",
-    "Eligible",
-    "End",
-    "ExitCode",
-    "Extra",
-    "FailedNode",
-    "Flags",
-    "GID",
-    "Group",
-    "JobID",
-    "JobIDRaw",
-    "JobName",
-    "Layout",
-    "Licenses",
-    "MaxDiskRead",
-    "MaxDiskReadNode",
-    "MaxDiskReadTask",
-    "MaxDiskWrite",
-    "MaxDiskWriteNode",
-    "MaxDiskWriteTask",
-    "MaxPages",
-    "MaxPagesNode",
-    "MaxPagesTask",
-    "MaxRSS",
-    "MaxRSSNode",
-    "MaxRSSTask",
-    "MaxVMSize",
-    "MaxVMSizeNode",
-    "MaxVMSizeTask",
-    "McsLabel",
-    "MinCPU",
-    "MinCPUNode",
-    "MinCPUTask",
-    "NCPUS",
-    "NNodes",
-    "NodeList",
-    "NTasks",
-    "Partition",
-    "Planned",
-    "PlannedCPU",
-    "PlannedCPURAW",
-    "Priority",
-    "QOS",
-    "QOSRAW",
-    "QOSREQ",
-    "Reason",
-    "ReqCPUFreq",
-    "ReqCPUFreqGov",
-    "ReqCPUFreqMax",
-    "ReqCPUFreqMin",
-    "ReqCPUS",
-    "ReqGRES",
-    "ReqMem",
-    "ReqNodes",
-    "ReqTRES",
-    "Reservation",
-    "ReservationId",
-    "Reserved",
-    "Restarts",
-    "ResvCPU",
-    "ResvCPURAW",
-    "SegmentSize",
-    "SLUID",
-    "Start",
-    "State",
-    "StdErr",
-    "StdIn",
-    "StdOut",
-    "Submit",
-    "SubmitLine",
-    "Suspended",
-    "SystemComment",
-    "SystemCPU",
-    "Timelimit",
-    "TimelimitRaw",
-    "TotalCPU",
-    "TRESUsageInAve",
-    "TRESUsageInMax",
-    "TRESUsageInMaxNode",
-    "TRESUsageInMaxTask",
-    "TRESUsageInMin",
-    "TRESUsageInMinNode",
-    "TRESUsageInMinTask",
-    "TRESUsageInTot",
-    "TRESUsageOutAve",
-    "TRESUsageOutMax",
-    "TRESUsageOutMaxNode",
-    "TRESUsageOutMaxTask",
-    "TRESUsageOutMin",
-    "TRESUsageOutMinNode",
-    "TRESUsageOutMinTask",
-    "TRESUsageOutTot",
-    "UID",
-    "User",
-    "UserCPU",
-    "WCKey",
-    "WCKeyID",
-    "WorkDir",
-]
+_SACCT: Final = (
+    "Account", "AdminComment", "AllocCPUS", "AllocGRES", "AllocNodes", "AllocTRES", "AssocID", "AveCPU",
+    "AveCPUFreq", "AveDiskRead", "AveDiskWrite", "AvePages", "AveRSS", "AveVMSize", "BlockID", "Cluster", "Comment",
+    "Constraints", "ConsumedEnergy", "ConsumedEnergyRaw", "Container", "CPUTime", "CPUTimeRAW", "DBIndex",
+    "DerivedExitCode", "Elapsed", "ElapsedRaw", "Eligible", "End", "ExitCode", "Extra", "FailedNode", "Flags",
+    "GID", "Group", "JobID", "JobIDRaw", "JobName", "Layout", "Licenses", "MaxDiskRead", "MaxDiskReadNode",
+    "MaxDiskReadTask", "MaxDiskWrite", "MaxDiskWriteNode", "MaxDiskWriteTask", "MaxPages", "MaxPagesNode",
+    "MaxPagesTask", "MaxRSS", "MaxRSSNode", "MaxRSSTask", "MaxVMSize", "MaxVMSizeNode", "MaxVMSizeTask", "McsLabel",
+    "MinCPU", "MinCPUNode", "MinCPUTask", "NCPUS", "NNodes", "NodeList", "NTasks", "Partition", "Planned",
+    "PlannedCPU", "PlannedCPURAW", "Priority", "QOS", "QOSRAW", "QOSREQ", "Reason", "ReqCPUFreq", "ReqCPUFreqGov",
+    "ReqCPUFreqMax", "ReqCPUFreqMin", "ReqCPUS", "ReqGRES", "ReqMem", "ReqNodes", "ReqTRES", "Reservation",
+    "ReservationId", "Reserved", "Restarts", "ResvCPU", "ResvCPURAW", "SegmentSize", "SLUID", "Start", "State",
+    "StdErr", "StdIn", "StdOut", "Submit", "SubmitLine", "Suspended", "SystemComment", "SystemCPU", "Timelimit",
+    "TimelimitRaw", "TotalCPU", "TRESUsageInAve", "TRESUsageInMax", "TRESUsageInMaxNode", "TRESUsageInMaxTask",
+    "TRESUsageInMin", "TRESUsageInMinNode", "TRESUsageInMinTask", "TRESUsageInTot", "TRESUsageOutAve",
+    "TRESUsageOutMax", "TRESUsageOutMaxNode", "TRESUsageOutMaxTask", "TRESUsageOutMin", "TRESUsageOutMinNode",
+    "TRESUsageOutMinTask", "TRESUsageOutTot", "UID", "User", "UserCPU", "WCKey", "WCKeyID", "WorkDir",
+)  # fmt: skip
 _SQUEUE: Final[Mapping[str, str]] = {
     "submit_time": "submit",
     "eligible_time": "eligible",
@@ -162,49 +54,16 @@ _SQUEUE: Final[Mapping[str, str]] = {
     "nodes": "nnodes",
     "exec_host": "exec_host",
 }
-_SQUEUE_ONLY: Final = [
-    "min_cpus",
-    "cpus",
-    "min_tmp_disk",
-    "dependency",
-    "features",
-    "array_job_id",
-    "array_task_id",
-    "over_subscribe",
-    "sockets_per_node",
-    "cores_per_socket",
-    "threads_per_core",
-    "name",
-    "time_left",
-    "min_memory",
-    "time",
-    "req_nodes",
-    "command",
-    "contiguous",
-    "st",
-    "wckey",
-    "licenses",
-    "exc_nodes",
-    "core_spec",
-    "nice",
-    "schednodes",
-    "s:c:t",
-    "work_dir",
-]
+_SQUEUE_ONLY: Final = (
+    "min_cpus", "cpus", "min_tmp_disk", "dependency", "features", "array_job_id", "array_task_id", "over_subscribe",
+    "sockets_per_node", "cores_per_socket", "threads_per_core", "name", "time_left", "min_memory", "time",
+    "req_nodes", "command", "contiguous", "st", "wckey", "licenses", "exc_nodes", "core_spec", "nice", "schednodes",
+    "s:c:t", "work_dir",
+)  # fmt: skip
 
 KNOWN: Final = frozenset({*(name.casefold() for name in _SACCT), *_SQUEUE, *_SQUEUE_ONLY})
 FREE_TEXT: Final = frozenset(
-    {
-        "jobname",
-        "name",
-        "comment",
-        "admincomment",
-        "systemcomment",
-        "submitline",
-        "workdir",
-        "extra",
-        "command",
-    }
+    {"jobname", "name", "comment", "admincomment", "systemcomment", "submitline", "workdir", "extra", "command"}
 )
 """Columns whose text may hold the delimiter or a line break."""
 
@@ -226,12 +85,15 @@ class Cells(dict[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which column stands where. A name that comes twice is read at its last place."""
+    """Which column stands where. A name that comes twice is read at its last place.
+
+    `free_text` is the one column that can hold the delimiter; None where several can and none is the last.
+    """
 
     delimiter: str
     width: int
     names: tuple[str, ...]
-    free_text_last: bool
+    free_text: int | None
     trailing: bool
     missing: tuple[str, ...]
 
@@ -244,8 +106,10 @@ class Layout:
         values = text.split(self.delimiter)
         if self.trailing and len(values) == self.width + 1 and not values[-1]:
             values.pop()
-        if len(values) > self.width and self.free_text_last:
-            values[self.width - 1 :] = [self.delimiter.join(values[self.width - 1 :])]
+        excess = len(values) - self.width
+        if excess > 0 and self.free_text is not None:
+            at = self.free_text
+            values[at : at + excess + 1] = [self.delimiter.join(values[at : at + excess + 1])]
         return values
 
 
@@ -257,7 +121,7 @@ def layout(names: tuple[str, ...] | list[str], delimiter: str) -> Layout:
         delimiter=delimiter,
         width=len(named),
         names=tuple(named),
-        free_text_last=named[-1] in FREE_TEXT,
+        free_text=_free_text(named),
         trailing=trailing,
         missing=tuple(asked for asked, any_of in _NEEDED.items() if not any_of & set(named)),
     )
@@ -272,6 +136,14 @@ def header(text: str, delimiter: str) -> Layout | None:
         real = names[:-1] if names and names[-1] == "" else names
         if len(real) > 1 and all(name.strip().casefold() in KNOWN for name in real):
             return layout(names, candidate)
+    return None
+
+
+def _free_text(named: list[str]) -> int | None:
+    """The column that takes what is too much in a row: the only one of free text, or the last if it is one."""
+    free = [at for at, name in enumerate(named) if name in FREE_TEXT]
+    if named[-1] in FREE_TEXT or len(free) == 1:
+        return free[-1]
     return None
 
 

@@ -17,7 +17,8 @@ from streams.sources.text import visible
 
 _BASE: Final = frozenset({"IDLE", "MIXED", "MIX", "ALLOCATED", "ALLOC", "COMPLETING", "COMP", "COMPLETE"})
 _DOWN: Final = frozenset(
-    {"DOWN", "ERROR", "FAIL", "FAILING", "UNKNOWN", "UNK", "NOT_RESPONDING", "NO_RESPOND", "INVALID", "INVALID_REG", "INVAL"}
+    {"DOWN", "ERROR", "FAIL", "FAILING", "UNKNOWN", "UNK", "NOT_RESPONDING", "NO_RESPOND", "INVALID", "INVALID_REG",
+     "INVAL"}
 )  # fmt: skip
 _DRAIN: Final = frozenset({"DRAIN", "DRAINING", "DRNG", "DRAINED"})
 _PLANNED: Final = frozenset({"MAINT", "MAINTENANCE", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED", "FUTURE", "FUTR"})
@@ -28,7 +29,8 @@ _HARMLESS: Final = frozenset(
      "UNDRAIN", "RES", "NET", "EXTERNAL", "RUNNING_JOB", "BLOCKED_NODE", "PERFCTRS", "NPC", "BLKD"}
 )  # fmt: skip
 _SUFFIXES: Final = {"*": "NOT_RESPONDING", "$": "MAINT", "@": "REBOOT", "^": "REBOOT", "-": "PLANNED",
-                    "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWER_DOWN", "%": "POWERING_DOWN", "+": "MIXED"}  # fmt: skip
+                    "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWER_DOWN", "%": "POWERING_DOWN",
+                    "+": "MIXED"}  # fmt: skip
 _KNOWN: Final = _BASE | _DOWN | _DRAIN | _PLANNED | _HARMLESS
 MAX_REASON: Final = 4_096
 

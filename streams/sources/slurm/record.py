@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from ledger.units import HOUR_S
 from streams.sources.slurm.gres import Gpus
 from streams.sources.slurm.states import Phase, State
 
 NO_GPUS: Final = Gpus(0)
+CLOCK_STEP_S: Final = 1_800
+"""Zones change their clocks by hours, one by half an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,18 @@ def suspensions(phase: Phase, start_s: int | None, changed_s: int | None, ran_s:
         return 0, None
     total_s = max(0, changed_s - start_s - ran_s)
     return (0, changed_s - total_s) if phase == "suspended" else (total_s, None)
+
+
+def end_by_elapsed(start_s: int | None, end_s: int | None, ran_s: int | None) -> int | None:
+    """The end, put right where local clocks were set back or forward during the run.
+
+    `ran_s` is Elapsed and Suspended together. Clocks change by whole hours or half hours; any other difference
+    is left as it is, for an end before its start is a fault of the record that must be seen.
+    """
+    if start_s is None or end_s is None or ran_s is None:
+        return end_s
+    off_s = start_s + ran_s - end_s
+    return start_s + ran_s if off_s and off_s % CLOCK_STEP_S == 0 and abs(off_s) <= HOUR_S else end_s
 
 
 def since_elapsed(phase: Phase, start_s: int | None, elapsed_s: int | None) -> int | None:

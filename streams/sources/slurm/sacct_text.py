@@ -1,10 +1,10 @@
-"""`sacct -P` and `squeue -o` text: any field order, any delimiter, with or without header, records over several lines."""
+"""`sacct -P` and `squeue -o` text: any field order and delimiter, with or without header, over several lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 
 from streams.sources.config import SourceConfig
 from streams.sources.reading import Place, Reading, Refused, Skipped, Unreadable
@@ -14,7 +14,7 @@ from streams.sources.slurm.exits import from_text
 from streams.sources.slurm.jobids import job_id
 from streams.sources.slurm.nodelist import expand
 from streams.sources.slurm.reader import Piece, records_to_readings, understood
-from streams.sources.slurm.record import JobId, JobRecord, since_elapsed
+from streams.sources.slurm.record import JobId, JobRecord, end_by_elapsed, since_elapsed
 from streams.sources.slurm.states import state_of
 from streams.sources.text import Line, decoded, lines
 from streams.sources.times import duration_s, instant_s, zone
@@ -174,6 +174,10 @@ def _job(found: JobId, cells: Cells, tz: tzinfo) -> JobRecord:
     requested = request(cells["reqtres"], "", per_node, len(nodes) or count, "", 1)
     state = state_of(cells["state"] or cells["st"])
     start_s, elapsed_s = instant_s(cells["start"], tz), _elapsed_s(cells["elapsedraw"], cells["elapsed"])
+    suspended_s = duration_s(cells["suspended"]) or 0
+    end_s = instant_s(cells["end"], tz)
+    if tz is not UTC and elapsed_s is not None and "suspended" in cells:
+        end_s = end_by_elapsed(start_s, end_s, elapsed_s + suspended_s)
     return JobRecord(
         id=found,
         state=state,
@@ -188,9 +192,9 @@ def _job(found: JobId, cells: Cells, tz: tzinfo) -> JobRecord:
         submit_s=instant_s(cells["submit"], tz),
         eligible_s=instant_s(cells["eligible"], tz),
         start_s=start_s,
-        end_s=instant_s(cells["end"], tz),
+        end_s=end_s,
         elapsed_s=elapsed_s,
-        suspended_s=duration_s(cells["suspended"]) or 0,
+        suspended_s=suspended_s,
         suspended_since_s=since_elapsed(state.phase, start_s, elapsed_s),
         nodes=nodes,
         nodes_known="nodelist" in cells,

@@ -1,4 +1,4 @@
-"""From job records to events: one `run.observed` per attempt on GPUs, submissions and ends for those that never started."""
+"""From job records to events: one `run.observed` per attempt on GPUs; submissions and ends of what never started."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from streams.sources.placing import spread
 from streams.sources.reading import Place, Reading, Refused, Skipped
 from streams.sources.slurm.gres import Gpus
 from streams.sources.slurm.record import JobRecord
-from streams.sources.terms import Book, CommentWrong, Labels, Terms
+from streams.sources.terms import Book, Labels, Terms
 from streams.sources.text import visible
 
 Event = RunObserved | JobSubmitted | JobEnded
@@ -40,7 +40,7 @@ class Reader:
     book: Book = field(init=False)
 
     def __post_init__(self) -> None:
-        self.book = Book(self.config.rules, self.config.default_kind)
+        self.book = Book(self.config.rules, self.config.default_kind, self.config.comments)
 
     def reading(self, record: JobRecord, place: Place) -> Reading:
         """What becomes of the record. Raises Refused."""
@@ -56,11 +56,12 @@ class Reader:
         cluster = visible(record.cluster or self.config.cluster)
         attempt = self._attempt(record)
         key = (cluster, record.id.keys[0], attempt)
+        terms = self._terms(record)
         if record.started:
-            events = tuple(self._run(record, gpus, cluster, job, attempt) for job in record.id.keys)
-            return self.seen.statement("run", key, events, place)
-        waiting = tuple(e for job in record.id.keys for e in self._waiting(record, gpus, cluster, job))
-        return self.seen.statement("job", key, waiting, place)
+            events = tuple(self._run(record, gpus, terms, cluster, job, attempt) for job in record.id.keys)
+            return self.seen.statement("run", key, events, place, terms.note)
+        waiting = tuple(e for job in record.id.keys for e in self._waiting(record, gpus, terms, cluster, job))
+        return self.seen.statement("job", key, waiting, place, terms.note)
 
     def _attempt(self, record: JobRecord) -> str:
         """The SLUID if the configuration asks for it and there is one, else the submit time, else the start."""
@@ -83,15 +84,11 @@ class Reader:
             visible(record.user),
             visible(record.reservation),
         )
-        try:
-            return self.book.terms(labels, record.comment)
-        except CommentWrong as wrong:
-            raise Refused("comment_not_understood", str(wrong)) from wrong
+        return self.book.terms(labels, visible(record.comment))
 
-    def _run(self, record: JobRecord, gpus: Gpus, cluster: str, job: str, attempt: str) -> RunObserved:
+    def _run(self, record: JobRecord, gpus: Gpus, terms: Terms, cluster: str, job: str, attempt: str) -> RunObserved:
         start_s = _start(record)
         end_s = _end(record, start_s)
-        terms = self._terms(record)
         data = RunObservedData(
             cluster=cluster,
             job=job,
@@ -111,7 +108,7 @@ class Reader:
             ended_at=_at(end_s),
             placements=self._placements(record, gpus, cluster),
             suspensions=_suspensions(record),
-            suspended_s=min(record.suspended_s, (end_s or self.as_of_s) - start_s) if record.suspended_s else 0,
+            suspended_s=_suspended_s(record, start_s, end_s if end_s is not None else self.as_of_s),
             outcome=_outcome(record) if end_s is not None else None,
             exit_code=record.exit_code if end_s is not None else None,
         )
@@ -133,10 +130,9 @@ class Reader:
         nodes = tuple(visible(node) for node in record.nodes)
         return spread(nodes or (f"{cluster}-unplaced",), gpus.milli)
 
-    def _waiting(self, record: JobRecord, gpus: Gpus, cluster: str, job: str) -> list[Event]:
+    def _waiting(self, record: JobRecord, gpus: Gpus, terms: Terms, cluster: str, job: str) -> list[Event]:
         if record.submit_s is None:
             raise Refused("no_submit_time", "the job never started and has no Submit: ask sacct for Submit as well")
-        terms = self._terms(record)
         data = JobSubmittedData(
             cluster=cluster,
             job=job,
@@ -201,6 +197,14 @@ def _end(record: JobRecord, start_s: int) -> int | None:
             "or check that one time zone holds for the whole file",
         )
     return record.end_s
+
+
+def _suspended_s(record: JobRecord, start_s: int, until_s: int) -> int:
+    """Seconds it did not run: of a run that is over, its length less Elapsed, which leaves them out."""
+    known_s = (
+        until_s - start_s - record.elapsed_s if record.over and record.elapsed_s is not None else record.suspended_s
+    )
+    return max(0, min(known_s, until_s - start_s))
 
 
 def _no_end(record: JobRecord) -> Refused:
