@@ -67,6 +67,11 @@ class Book:
         """Keys of facts changed since the hash was last taken: ("job", name), ("node", name), ("", "")."""
         self._rows_due: dict[str, None] = {}
 
+    def resume(self, state: State) -> None:
+        """Go on from a state that was stored."""
+        self.state = state
+        self.writer = Writer(state)
+
     def apply(  # noqa: C901, PLR0911 -- one arm per kind of event
         self, event: ClusterEvent, recorded: datetime, *, last_tick: bool = True
     ) -> Outcome:

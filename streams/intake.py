@@ -1,0 +1,122 @@
+"""From the bytes of one record to an event, or to the named reason it cannot be one. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from ledger.archive import ArchivedEvent, DeadLetter
+from ledger.events import EVENT, ClusterEvent, DirectoryEvent, GpuSampled
+from ledger.events.directory import AccountChanged, AccountClosed, AccountOpened, ShareRequested
+from ledger.outcomes import Refused
+from ledger.units import epoch_us
+
+AnyEvent = ClusterEvent | DirectoryEvent | GpuSampled
+
+SHOWN_ERRORS = 3
+"""As many faults of an event are told; mending those usually mends the rest."""
+
+
+class Record(NamedTuple):
+    """One record of the log, with what it says or why it says nothing."""
+
+    archived: ArchivedEvent
+    event: AnyEvent | Refused
+
+
+def read(raw: bytes) -> AnyEvent | Refused:
+    """The event in the bytes, or the reason there is none."""
+    try:
+        return EVENT.validate_json(raw)
+    except ValidationError as error:
+        return _reason(raw, error)
+
+
+def _reason(raw: bytes, error: ValidationError) -> Refused:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as fault:
+        return Refused(
+            "not_utf8",
+            f"byte {fault.start} is not UTF-8 ({raw[fault.start : fault.start + 1]!r}); write the event as UTF-8",
+        )
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as fault:
+        return Refused(
+            "not_json",
+            f"the text is not JSON: {fault.msg} at character {fault.pos}; was the record cut off or edited by hand?",
+        )
+    faults = error.errors(include_url=False, include_context=False)
+    if any("end_before_start" in f["msg"] for f in faults):
+        return Refused(
+            "end_before_start",
+            "the run ends before it starts; correct the record at its source and send it again",
+        )
+    told = "; ".join(_fault(f["loc"], f["msg"]) for f in faults[:SHOWN_ERRORS])
+    more = f"; and {len(faults) - SHOWN_ERRORS} more" if len(faults) > SHOWN_ERRORS else ""
+    return Refused("not_an_event", f"it is JSON, but no event: {told}{more}; docs/events.md has every field")
+
+
+def _fault(place: tuple[int | str, ...], message: str) -> str:
+    """One of pydantic's errors in words; the union's tag in the path is left out."""
+    path = ".".join(str(p) for p in place if not str(p).startswith("tenure."))
+    return f"{path}: {message}" if path else message
+
+
+def cluster_of(event: AnyEvent) -> str:
+    """The cluster whose book the event belongs to; '' for none."""
+    match event:
+        case AccountOpened() | AccountChanged() | AccountClosed() | ShareRequested():
+            return ""
+        case _:
+            return event.data.cluster
+
+
+def record(raw: bytes, topic: str, offset: int, now_us: int) -> Record:
+    """The record the bytes make at that place of a log with one partition.
+
+    A recorded time in the event holds, unless it lies after `now_us`: nobody records ahead of time.
+    """
+    event = read(raw)
+    if isinstance(event, Refused):
+        return Record(ArchivedEvent(topic, 0, offset, 0, "", "", "", "", None, now_us, raw), event)
+    recorded_us = now_us if event.recordedtime is None else min(now_us, epoch_us(event.recordedtime))
+    archived = ArchivedEvent(
+        topic,
+        0,
+        offset,
+        0,
+        cluster_of(event),
+        event.source,
+        event.id,
+        event.type,
+        epoch_us(event.time),
+        recorded_us,
+        raw,
+    )
+    return Record(archived, event)
+
+
+def from_archive(archived: ArchivedEvent) -> Record:
+    """The record as it was first read."""
+    return Record(archived, read(archived.raw))
+
+
+def dead_letter(archived: ArchivedEvent, refused: Refused) -> DeadLetter:
+    """Where a record goes that could not be taken, with its bytes and the reason."""
+    return DeadLetter(
+        archived.topic,
+        archived.partition,
+        archived.offset,
+        archived.index,
+        archived.cluster,
+        refused.name,
+        refused.sentence,
+        archived.raw,
+        archived.recorded_us,
+        archived.source,
+        archived.event_id,
+    )

@@ -1,0 +1,1 @@
+"""Where the processor runs: in one process (embedded), or on Kafka."""
