@@ -18,11 +18,15 @@ RESTART_S = 5 * MINUTE_S
 
 @dataclass(slots=True, eq=False)
 class Case:
-    """A job on its way through queue and attempts; it may ask for unfunded, and banked, GPUs from two instants."""
+    """A job on its way through queue and attempts.
+
+    From `asks_s` it may ask again for GPUs of unfunded runs, from `reclaims_s` for those of banked ones.
+    """
 
     job: Job
     attempt_s: int
-    queued_s: int = 0
+    eligible_s: int
+    joined_s: int = 0
     waiting: bool = False
     banked_s: int = 0
     setbacks: int = 0
@@ -93,7 +97,8 @@ class Run:
             stops.append(Stop(self.stopped_since_s, ended_s, self.lends))
         return Attempt(
             self.case.job,
-            str(self.case.attempt_s),
+            self.case.attempt_s,
+            self.case.eligible_s,
             self.started_s,
             ended_s,
             tuple(Part(machine.spec.name, indices) for machine, indices in self.places),

@@ -116,7 +116,7 @@ class Scheduler:
 
     def _may_ask(self, case: Case) -> bool:
         now_s = self._world.now_s
-        ripe_s = max(case.asks_s, case.queued_s + _delay_s(case))
+        ripe_s = max(case.asks_s, case.joined_s + _delay_s(case))
         return now_s >= ripe_s and self._within_limit(case)
 
     def _take(self, case: Case) -> None:
@@ -126,7 +126,7 @@ class Scheduler:
         if _may_fit(machines, job) and self._take_from(case, machines, self._is_unfunded):
             return
         case.asks_s = now_s + RETRY_S
-        waited_s = now_s - case.queued_s
+        waited_s = now_s - case.joined_s
         if waited_s < RECLAIM_AFTER_S or now_s < case.reclaims_s:
             return
         if self._take_from(case, machines, self._is_reclaimable(case)):

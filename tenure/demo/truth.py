@@ -29,10 +29,14 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One run: [started_s, ended_s), still running if `ended_s` is None; `final` if the job ended with it."""
+    """One run: [started_s, ended_s), still running if `ended_s` is None; `final` if the job ended with it.
+
+    It was queued at `queued_s`, by which it is named, and could start from `eligible_s`.
+    """
 
     job: Job
-    name: str
+    queued_s: int
+    eligible_s: int
     started_s: int
     ended_s: int | None
     parts: tuple[Part, ...]
@@ -41,10 +45,14 @@ class Attempt:
     outcome: Outcome | None
     final: bool
 
+    @property
+    def name(self) -> str:
+        return str(self.queued_s)
+
 
 @dataclass(frozen=True, slots=True)
 class Requeue:
-    """The job waits again from `at_s`, as attempt `name` to be, and may start from `eligible_s`."""
+    """The job waits again from `at_s`, and may start from `eligible_s`."""
 
     job: Job
     at_s: int

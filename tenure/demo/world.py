@@ -70,19 +70,19 @@ class World:
 
     def submit(self, job: Job) -> None:
         """A new job; it joins the queue when it may start."""
-        case = Case(job, job.submit_s)
+        case = Case(job, job.submit_s, job.eligible_s)
         self.later(job.eligible_s, lambda: self.join(case))
 
     def join(self, case: Case) -> None:
         """`case` waits from now on, as long as its owner has patience."""
         self.queues[case.job.pool].join(case)
-        case.queued_s = joined_s = self.now_s
+        case.joined_s = joined_s = self.now_s
         self.later(joined_s + case.job.nature.patience_s, lambda: self._give_up(case, joined_s))
         self.on_room(case.job.pool)
         self.on_ask(case)
 
     def _give_up(self, case: Case, joined_s: int) -> None:
-        if case.waiting and case.queued_s == joined_s:
+        if case.waiting and case.joined_s == joined_s:
             self.queues[case.job.pool].leave(case)
             self.cancelled.append(Cancelled(case.job, self.now_s))
 
@@ -120,8 +120,9 @@ class World:
         case.attempt_s = self.now_s
         doubled_s = BACKOFF_S * 2 ** min(6, case.setbacks - 1)
         wait_s = BACKOFF_S if case.job.funded else min(LONGEST_BACKOFF_S, doubled_s)
-        self.requeues.append(Requeue(case.job, self.now_s, self.now_s + wait_s))
-        self.later(self.now_s + wait_s, lambda: self.join(case))
+        case.eligible_s = self.now_s + wait_s
+        self.requeues.append(Requeue(case.job, self.now_s, case.eligible_s))
+        self.later(case.eligible_s, lambda: self.join(case))
 
     def _end(self, run: Run, outcome: Outcome, *, final: bool) -> None:
         pool = run.case.job.pool
