@@ -178,6 +178,10 @@ class ClickHouse:
             with self._writing, translated(self.where):
                 self._writer.command(read("queries")["roll_up_samples"], parameters=parameters)
 
+    def expire_samples(self, before_s: int) -> None:
+        ended = "toMonday(at) + INTERVAL 7 DAY <= toDate(toDateTime({before_s:Int64}, 'UTC'))"
+        self._drop_partitions("gpu_samples", ended, {"before_s": before_s})
+
     # ------------------------------------------------------------ generations
 
     def live_generation(self) -> str:
@@ -198,11 +202,15 @@ class ClickHouse:
         if generation == self.live_generation():
             raise StoreError(f"{generation} is the live generation: let the views show another one first")
         for table in (*TABLES.values(), "run_gpu_hours", "checkpoints"):
-            sql = f"SELECT DISTINCT _partition_id, '' FROM {table} WHERE generation = {{generation:String}}"  # noqa: S608
-            partitions = self._rows(sql, {"generation": generation})
-            with self._writing:
-                for partition, _ in partitions:
-                    self._command(f"ALTER TABLE {table} DROP PARTITION ID '{partition}'")
+            self._drop_partitions(table, "generation = {generation:String}", {"generation": generation})
+
+    def _drop_partitions(self, table: str, condition: str, parameters: Mapping[str, Value]) -> None:
+        """Drop the partitions that hold such rows, and nothing else."""
+        sql = f"SELECT DISTINCT _partition_id FROM {table} WHERE {condition}"  # noqa: S608
+        partitions = self._rows(sql, parameters)
+        with self._writing:
+            for (partition,) in partitions:
+                self._command(f"ALTER TABLE {table} DROP PARTITION ID '{partition}'")
 
     # ------------------------------------------------------------ reading
 

@@ -9,6 +9,8 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fcntl import LOCK_NB, LOCK_SH, flock
+from pathlib import Path
 
 from clickhouse_connect.driver.exceptions import ClickHouseError
 from clickhouse_connect.driver.exceptions import Error as DriverError
@@ -75,7 +77,7 @@ REFUSED = {
 }
 """Unparsable, unknown or ill-typed names and values, readonly, access denied, a missing parameter."""
 
-_LOCKED = re.compile(r"Cannot lock file (?P<folder>.+)/status\.")
+_NOT_STARTED = "Error initializing EmbeddedServer"
 _OTHER_PATH = re.compile(r"already initialized with path '(?P<held>[^']*)'")
 _NO_SPACE = re.compile(r"No space left on device|NOT_ENOUGH_SPACE")
 _FOLDER = re.compile(r"filesystem error: in \w+: (?P<why>[^\[\n]+)")
@@ -96,9 +98,9 @@ def _translate(error: Exception, where: str) -> StoreError:
     """The StoreError that says what `error` means for the store at `where`."""
     text = str(error)
     code = error.code if isinstance(error, DriverError) else None
-    if locked := _LOCKED.search(text):
+    if _NOT_STARTED in text and (holder := _holder(where)):
         return StoreBusy(
-            f"{locked['folder']} is open in another process, and chDB allows one: stop that process, "
+            f"{where} is open in another process ({holder}), and chDB allows one: stop that process, "
             "or ask it instead (a running `tenure up` answers commands)"
         )
     if other := _OTHER_PATH.search(text):
@@ -115,6 +117,22 @@ def _translate(error: Exception, where: str) -> StoreError:
     if code in REFUSED:
         return QueryRefused(_sentence(text))
     return StoreError(f"{where}: {_sentence(text)}")
+
+
+def _holder(folder: str) -> str | None:
+    """Who has the folder open, as its status file says; None for nobody.
+
+    chDB prints the reason to stderr and raises without it, so the lock is asked itself.
+    """
+    try:
+        with (Path(folder) / "status").open() as status:
+            try:
+                flock(status, LOCK_SH | LOCK_NB)
+            except BlockingIOError:
+                return status.readline().strip()
+    except OSError:
+        return None
+    return None
 
 
 def _is_transport(error: Exception) -> bool:

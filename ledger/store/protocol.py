@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ledger.archive import ArchivedEvent, DeadLetter
 from ledger.checkpoint import Checkpoint
 from ledger.rows import Row
+from ledger.units import DAY_S
 
 Value = object
 """A cell of a result: str, int, float, bool, aware UTC datetime, bytes, None; lists and dicts of them."""
@@ -53,6 +54,10 @@ class TableDifference:
     columns: tuple[str, ...]
     examples_a: list[tuple[Value, ...]]
     examples_b: list[tuple[Value, ...]]
+
+
+SAMPLES_KEPT_S: Final = 90 * DAY_S
+"""How long samples are worth keeping: `expire_samples` is called with the last tick less this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +167,10 @@ class Store(Protocol):
         The rule is in sql/queries/roll_up_samples.sql. `rolled_s`, an instant that never decreases, tells
         which sum is the later.
         """
+        ...
+
+    def expire_samples(self, before_s: int) -> None:
+        """Forget samples of weeks that ended by `before_s`; their sums stay."""
         ...
 
     def live_generation(self) -> str:

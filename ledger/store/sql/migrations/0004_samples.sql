@@ -8,19 +8,18 @@ CREATE TABLE IF NOT EXISTS gpu_samples
     `at` DateTime('UTC') CODEC(DoubleDelta, ZSTD(1)) COMMENT 'start of the sampled interval',
     `interval_s` UInt32 CODEC(T64, ZSTD(1)) COMMENT 'its length, seconds',
     `utilization_pct` Float32 CODEC(Gorilla, ZSTD(1)) COMMENT 'mean GPU utilization, percent',
-    `sm_active_pct` Nullable(Float32) CODEC(Gorilla, ZSTD(1)) COMMENT 'mean SM activity, percent; NULL where not sampled',
+    `sm_active_pct` Nullable(Float32) CODEC(Gorilla, ZSTD(1)) COMMENT 'SM activity, percent; NULL where not sampled',
     `memory_used_mib` Nullable(Float32) CODEC(Gorilla, ZSTD(1)) COMMENT 'memory used, MiB; NULL where not sampled',
     `power_w` Nullable(Float32) CODEC(Gorilla, ZSTD(1)) COMMENT 'power, watts; NULL where not sampled',
     `xid` Nullable(Int32) CODEC(ZSTD(1)) COMMENT 'last XID error; NULL for none'
 )
 -- Read by node and time, and joined with runs by node; GPU before time keeps each series together, which is what
--- makes the codecs pay. A sample sent twice is one sample.
+-- makes the codecs pay. A sample sent twice is one sample. Weeks, because whole weeks are what expires: by call, not by
+-- TTL, which goes by the host's clock and deletes an imported history while it is being inserted.
 ENGINE = ReplacingMergeTree
 PARTITION BY toMonday(at)
 ORDER BY (cluster, node, gpu, at)
-TTL at + INTERVAL 90 DAY DELETE
-SETTINGS ttl_only_drop_parts = 1
-COMMENT 'GPU samples, kept for 90 days';
+COMMENT 'GPU samples, kept until they are expired';
 
 CREATE TABLE IF NOT EXISTS run_gpu_hours
 (

@@ -64,11 +64,17 @@ FROM
     FROM open_hours AS o FINAL
     INNER JOIN
     (
-        SELECT cluster, max(seq) AS seq FROM open_hours WHERE generation = (SELECT generation FROM live) GROUP BY cluster
+        SELECT cluster, max(seq) AS seq
+        FROM open_hours FINAL
+        WHERE generation = (SELECT generation FROM live)
+        GROUP BY cluster
     ) AS tick ON tick.cluster = o.cluster AND tick.seq = o.seq
     LEFT JOIN
     (
-        SELECT cluster, max(hour) AS hour FROM cluster_hours WHERE generation = (SELECT generation FROM live) GROUP BY cluster
+        SELECT cluster, max(hour) AS hour
+        FROM cluster_hours FINAL
+        WHERE generation = (SELECT generation FROM live)
+        GROUP BY cluster
     ) AS closed ON closed.cluster = o.cluster
     WHERE o.generation = (SELECT generation FROM live) AND o.hour > closed.hour
 );

@@ -1,0 +1,79 @@
+"""Errors of the database as sentences a person can act on."""
+
+import errno
+
+import pytest
+from clickhouse_connect.driver.exceptions import DatabaseError, OperationalError, ProgrammingError
+
+from ledger.store.errors import (
+    QueryRefused,
+    QueryTooLarge,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreUnreachable,
+    answered,
+    translated,
+)
+
+CASES = [
+    (
+        DatabaseError(
+            "Code: 243. DB::Exception: Cannot reserve 1.00 MiB, not enough space. (NOT_ENOUGH_SPACE)", code=243
+        ),
+        StoreFull,
+    ),
+    (DatabaseError("write failed: errno: 28, strerror: No space left on device", code=75), StoreFull),
+    (OSError(errno.ENOSPC, "No space left on device", "/tmp/x.native"), StoreFull),
+    (OSError(errno.EACCES, "Permission denied"), StoreUnreachable),
+    (OperationalError('Error ... [Errno 111] Connection refused")) executing'), StoreUnreachable),
+    (DatabaseError("Code: 516. DB::Exception: default: Authentication failed", code=516), StoreUnreachable),
+    (DatabaseError("Code: 159. DB::Exception: Timeout exceeded", code=159), QueryTooLarge),
+    (DatabaseError("Code: 241. DB::Exception: Memory limit exceeded", code=241), QueryTooLarge),
+    (
+        DatabaseError("Code: 164. DB::Exception: Cannot execute query in readonly mode. (READONLY)", code=164),
+        QueryRefused,
+    ),
+    (ProgrammingError("EmbeddedServer already initialized with path '/a', cannot connect with '/b'"), StoreBusy),
+    (DatabaseError("Code: 117. DB::Exception: something of our own", code=117), StoreError),
+]
+
+
+@pytest.mark.parametrize(("raised", "expected"), CASES, ids=[str(e)[:40] for e, _ in CASES])
+def test_each_error_has_its_place_in_the_tree(raised: Exception, expected: type[StoreError]):
+    with pytest.raises(StoreError) as caught, translated("/data/book"):
+        raise raised
+    assert type(caught.value) is expected
+    assert caught.value.__cause__ is raised
+
+
+@pytest.mark.parametrize(("raised", "_expected"), CASES, ids=[str(e)[:40] for e, _ in CASES])
+def test_no_message_shows_the_machinery(raised: Exception, _expected: type[StoreError]):
+    with pytest.raises(StoreError) as caught, translated("/data/book"):
+        raise raised
+    assert not any(noise in str(caught.value) for noise in ("DB::Exception", "Code:", "(version", "(READONLY)"))
+
+
+def test_a_full_disk_names_the_folder_and_what_to_do():
+    with pytest.raises(StoreFull, match="no space left for /data/book: free some"), translated("/data/book"):
+        raise CASES[0][0]
+
+
+def test_a_fault_of_ours_is_not_dressed_up():
+    with pytest.raises(ZeroDivisionError), translated("/data/book"):
+        _ = 1 // 0
+
+
+def test_what_a_typed_query_does_wrong_is_refused_and_the_stores_trouble_is_not():
+    with pytest.raises(QueryRefused, match=r"^something of our own$"), answered("/data/book"):
+        raise CASES[-1][0]
+    with pytest.raises(StoreFull), answered("/data/book"):
+        raise CASES[0][0]
+
+
+def test_a_syntax_error_says_where():
+    text = "Code: 62. DB::Exception: Syntax error: failed at position 8 (FORM): FORM x. Expected one of: token, Dot"
+    with pytest.raises(QueryRefused, match=r"^syntax error near 'FORM'$"), answered("/data/book"):
+        raise DatabaseError(text, code=62)
+    with pytest.raises(QueryRefused, match=r"^syntax error near 'the end'$"), answered("/data/book"):
+        raise DatabaseError("Code: 62. DB::Exception: Syntax error: failed at position 8", code=62)
