@@ -190,7 +190,7 @@ class Book:
         new = state.read(job)
         change = Change()
         correct_job(state, change, job, old)
-        change.write(self.writer, cause_of(event.source, event.id))
+        change.write(self.writer, event)
         begin, until = changed_span(old, new)
         if begin < until and begin < state.kept_from_s and state.horizon_s > (state.opens_s or 0):
             self._remark(
@@ -385,7 +385,7 @@ class Book:
             change = Change()
             if old.statements:
                 correct_node(state, change, old, hours)
-            change.write(self.writer, cause_of(event.source, event.id))
+            change.write(self.writer, event)
         if state.first_node_s is None or statement.at_s < state.first_node_s:
             state.first_node_s = statement.at_s
             self.changed["", ""] = None
@@ -426,7 +426,7 @@ class Book:
         self._read_again(state.ever_on_node(node.name))
         change = Change()
         correct_hours(state, change, before)
-        change.write(self.writer, cause_of(event.source, event.id))
+        change.write(self.writer, event)
 
     def _first_hour_on(self, node: Node, statement: NodeStatement) -> int:
         """The earliest instant that can read differently: the statement's, or the first run on the node."""
@@ -439,8 +439,9 @@ class Book:
         missing = [h for h in state.closed_hours(0, FOREVER_S) if h not in state.hours]
         if missing:
             state.read_all()
+        cause = cause_of(event.source, event.id, state.seq)
         for hour_s in missing:
-            close_hour(state, self.writer, hour_s, cause_of(event.source, event.id), list(state.jobs))
+            close_hour(state, self.writer, hour_s, cause, list(state.jobs))
 
     # -- decisions and time
 

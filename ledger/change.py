@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from ledger.events import ClusterEvent
 from ledger.hours import Sums
 from ledger.postings import Legs
+from ledger.statements import cause_of
+from ledger.units import HOUR_S
 from ledger.writer import Writer
 
 
@@ -21,6 +24,13 @@ class Change:
     accounts: dict[int, dict[tuple[str, str], None]] = field(default_factory=lambda: defaultdict(dict))
     pools: dict[int, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
     nodes: dict[tuple[int, str], dict[str, Sums]] = field(default_factory=dict)
+
+    def _span(self) -> tuple[int, int]:
+        hours = [h for h, legs in self.legs.items() if any(legs.values())] + list(self.accounts)
+        return min(hours), max(hours) + HOUR_S
+
+    def _moved_gpu_ms(self) -> int:
+        return sum(abs(amount) for legs in self.legs.values() for amount in legs.values()) // 2
 
     def add_legs(self, hour_s: int, legs: Legs) -> None:
         """Legs of the hour, added to what stands there."""
@@ -40,8 +50,11 @@ class Change:
         for pool in zero | after:
             self.pools[hour_s][pool] = None
 
-    def write(self, writer: Writer, cause: bytes) -> None:
-        """All of it as rows under one cause."""
+    def write(self, writer: Writer, event: ClusterEvent) -> None:
+        """All of it as rows under the event as their cause."""
+        cause = cause_of(event.source, event.id, writer.state.seq)
+        if any(any(legs.values()) for legs in self.legs.values()) or self.accounts:
+            writer.correction(event, cause, *self._span(), self._moved_gpu_ms())
         for hour_s, legs in self.legs.items():
             writer.post(hour_s, cause, {leg: amount for leg, amount in legs.items() if amount})
         for (hour_s, node), sums in self.nodes.items():

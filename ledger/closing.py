@@ -13,7 +13,7 @@ from ledger.writer import Writer
 
 def close_cause(cluster: str, hour_s: int) -> bytes:
     """The cause of an hour's first postings: that it was closed."""
-    return cause_of("close", f"{cluster}/{hour_s}")
+    return cause_of("close", f"{cluster}/{hour_s}", 0)
 
 
 def close_hour(state: State, writer: Writer, hour_s: int, cause: bytes, jobs: Iterable[str]) -> None:

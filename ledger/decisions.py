@@ -13,7 +13,6 @@ from ledger.rows import Decision as DecisionRow
 from ledger.rows import Grant as GrantRow
 from ledger.rows import Share as ShareRow
 from ledger.state import NOTHING, State
-from ledger.statements import cause_of
 from ledger.tree import EVERY_POOL, OWN_PART, ChildShare, Grant, Revision
 from ledger.units import FOREVER_S, GPU_HOUR_MS, epoch_s, instant
 
@@ -246,7 +245,7 @@ def _with_corrections(book: Book, event: DecisionEvent, from_s: int, put: object
             book.mark_row(facts)
             correct_job(state, change, name, old, demand=False)
     correct_claims(state, change, before)
-    change.write(book.writer, cause_of(event.source, event.id))
+    change.write(book.writer, event)
 
 
 def _reassign(book: Book, event: RunReassigned) -> None:
@@ -259,4 +258,4 @@ def _reassign(book: Book, event: RunReassigned) -> None:
     state.read(data.job)
     change = Change()
     correct_job(state, change, data.job, old)
-    change.write(book.writer, cause_of(event.source, event.id))
+    change.write(book.writer, event)

@@ -232,6 +232,26 @@ class Decision(NamedTuple):
     recorded_s: int
 
 
+class Correction(NamedTuple):
+    """An event that changed closed hours [since, until): postings of the same `cause` say how.
+
+    `moved_gpu_ms` is half the sum of the postings' absolute amounts: what changed its place.
+    """
+
+    cluster: str
+    cause: bytes
+    source: str
+    event_id: str
+    type: str
+    subject: str
+    occurred_s: int
+    since_s: int
+    until_s: int
+    moved_gpu_ms: int
+    seq: int
+    recorded_s: int
+
+
 class Remark(NamedTuple):
     """Something an accepted event said that a person should look at: a named outcome and a sentence."""
 
@@ -245,7 +265,20 @@ class Remark(NamedTuple):
     recorded_s: int
 
 
-Row = Posting | AccountHour | ClusterHour | NodeHour | OpenHour | Run | Job | Share | Grant | Decision | Remark
+Row = (
+    Posting
+    | AccountHour
+    | ClusterHour
+    | NodeHour
+    | OpenHour
+    | Run
+    | Job
+    | Share
+    | Grant
+    | Decision
+    | Correction
+    | Remark
+)
 
 TABLES: dict[type[Row], str] = {
     Posting: "postings",
@@ -258,6 +291,7 @@ TABLES: dict[type[Row], str] = {
     Share: "shares",
     Grant: "grants",
     Decision: "decisions",
+    Correction: "corrections",
     Remark: "remarks",
 }
 """Where each row type is stored."""

@@ -156,9 +156,12 @@ def digest(record: object) -> int:
     return int.from_bytes(blake2b(canonical(record), digest_size=16).digest(), "big")
 
 
-def cause_of(source: str, event_id: str) -> bytes:
-    """128-bit hash of an event's identity: what a posting is linked to."""
-    return blake2b(f"{source}\0{event_id}".encode(), digest_size=16).digest()
+def cause_of(source: str, event_id: str, seq: int) -> bytes:
+    """128-bit hash of an event's identity and its place among the events that changed facts.
+
+    The place keeps two contents that came under one id apart: their postings must stand side by side.
+    """
+    return blake2b(f"{source}\0{event_id}\0{seq}".encode(), digest_size=16).digest()
 
 
 def greater(a: S, b: S) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ledger.events import ClusterEvent
 from ledger.hours import (
     CHARGED,
     CLAIM,
@@ -21,8 +22,9 @@ from ledger.hours import (
     owed_gpu_ms,
 )
 from ledger.postings import Legs, transaction
-from ledger.rows import AccountHour, ClusterHour, NodeHour, OpenHour, Posting, Remark, Row
+from ledger.rows import AccountHour, ClusterHour, Correction, NodeHour, OpenHour, Posting, Remark, Row
 from ledger.state import State
+from ledger.units import epoch_s
 
 NO_POOL = PoolHour()
 NO_SUMS: Sums = [0] * FIELDS
@@ -59,7 +61,7 @@ class Writer:
         state = self.state
         for pool in touched:
             found = state.hours.get(hour_s, {}).get(pool, NO_POOL)
-            claimed = sum(sums[CLAIM] + sums[GRANT] for sums in found.accounts.values())
+            claimed = sum(sums[CLAIM] for sums in found.accounts.values())
             self.rows[ClusterHour].append(
                 ClusterHour(
                     state.cluster, pool, hour_s, cause, *node_columns(found.nodes), claimed, state.seq, state.recorded_s
@@ -79,6 +81,28 @@ class Writer:
         state = self.state
         self.rows[OpenHour].append(
             OpenHour(state.cluster, pool, account, hour_s, until_s, *columns(sums), state.seq, state.recorded_s)
+        )
+
+    def correction(
+        self, event: ClusterEvent, cause: bytes, since_s: int, until_s: int, moved_gpu_ms: int
+    ) -> None:
+        """The event at hand changed closed hours."""
+        state = self.state
+        self.rows[Correction].append(
+            Correction(
+                state.cluster,
+                cause,
+                event.source,
+                event.id,
+                event.type,
+                event.subject or "",
+                epoch_s(event.time),
+                since_s,
+                until_s,
+                moved_gpu_ms,
+                state.seq,
+                state.recorded_s,
+            )
         )
 
     def remark(self, name: str, subject: str, sentence: str, source: str, event_id: str) -> None:

@@ -90,7 +90,7 @@ class Ledger:
 
 
 def record_digest(ordinal: int, archived: ArchivedEvent) -> int:
-    """Digest of a record as the ordinal-th of its cluster; its place in the topic, where runtimes differ, is left out."""
+    """Digest of a record as the n-th of its cluster; its place in the topic, where runtimes differ, is left out."""
     head = f"{ordinal}\0{archived.recorded_us}\0".encode()
     return int.from_bytes(blake2b(head + archived.raw, digest_size=16).digest(), "big")
 
