@@ -89,6 +89,7 @@ class FilesMapping(ClusterConfig):
             ),
             (c.end is None and c.duration is None, "name columns.end or columns.duration"),
             (c.gpus is None and c.tres is None, "name columns.gpus or columns.tres"),
+            (self.virtual_gpus is not None and self.virtual_node is None, "virtual_gpus needs virtual_node, its name"),
             (c.tres is not None and not self.gpu_tres, "columns.tres needs gpu_tres, the ids that mean GPU"),
             (
                 c.state is not None and not self.states,

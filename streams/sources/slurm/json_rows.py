@@ -14,6 +14,9 @@ from streams.sources.text import decoded, encoded
 ROW_KEYS: Final = frozenset({"jobs", "nodes", "sinfo"})
 _SPACE = re.compile(r"[\s,]*")
 _KEY = re.compile(r'\s*("(?:[^"\\]|\\.)*")\s*:\s*')
+_BEGUN_KEY = re.compile(r'"(?:[^"\\]|\\.)*(?:\\|"\s*:?)?')
+_WORDS: Final = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+LONGEST_ESCAPE: Final = len(r"\u0000")
 _DECODER = json.JSONDecoder()
 
 Value = object
@@ -52,11 +55,12 @@ class Answer:
 
 
 class _Broken(Exception):
-    """The text stops being JSON at `at`."""
+    """The text stops being JSON at `pos`, inside what began at `at`."""
 
-    def __init__(self, at: int, why: str) -> None:
+    def __init__(self, at: int, pos: int, why: str) -> None:
         super().__init__(why)
         self.at = at
+        self.pos = pos
         self.why = why
 
 
@@ -68,7 +72,7 @@ def answer(data: bytes) -> Answer:
         _document(text, found)
     except _Broken as broken:
         raw = encoded(text[broken.at :])
-        cut = broken.at + len(broken.why) > len(text) or _is_cut(text[broken.at :])
+        cut = is_cut(text, broken.pos, broken.why)
         found.broken = Unreadable(
             "truncated" if cut else "not_json",
             "the file ends in the middle of a record: what stood before it was read; fetch it again"
@@ -80,19 +84,18 @@ def answer(data: bytes) -> Answer:
     return found
 
 
-def _is_cut(tail: str) -> bool:
-    """Whether the tail is JSON that simply stops."""
-    try:
-        json.loads(tail)
-    except json.JSONDecodeError as wrong:
-        return wrong.pos >= len(tail.rstrip()) - 1 or "Unterminated" in wrong.msg
-    return False
+def is_cut(text: str, pos: int, why: str) -> bool:
+    """Whether JSON that cannot be read at `pos` simply stops there."""
+    rest = text[pos:].strip()
+    escape_is_last = "escape" in why and len(rest) <= LONGEST_ESCAPE
+    begun = any(word.startswith(rest) for word in _WORDS) or _BEGUN_KEY.fullmatch(rest) is not None
+    return not rest or begun or escape_is_last or why.startswith("Unterminated")
 
 
 def _document(text: str, found: Answer) -> None:
     at = _skip(text, 0)
     if text[at : at + 1] != "{":
-        raise _Broken(at, "an answer begins with {")
+        raise _Broken(at, at, "an answer begins with {")
     at += 1
     while True:
         at = _skip(text, at)
@@ -104,7 +107,7 @@ def _document(text: str, found: Answer) -> None:
         else:
             found.rest[key], at = _value(text, at)
     if text[at + 1 :].strip():
-        raise _Broken(at + 1, "there is more behind the end of the answer")
+        raise _Broken(at + 1, at + 1, "there is more behind the end of the answer")
 
 
 def _array(text: str, at: int, found: Answer) -> int:
@@ -124,7 +127,7 @@ def _array(text: str, at: int, found: Answer) -> int:
 def _key(text: str, at: int) -> tuple[str, int]:
     match = _KEY.match(text, at)
     if match is None:
-        raise _Broken(at, "a key in quotes and a colon are missing")
+        raise _Broken(at, at, "a key in quotes and a colon are missing")
     return str(json.loads(match[1])), match.end()
 
 
@@ -132,9 +135,9 @@ def _value(text: str, at: int) -> tuple[Value, int]:
     try:
         return _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as wrong:
-        raise _Broken(at, wrong.msg) from wrong
+        raise _Broken(at, wrong.pos, wrong.msg) from wrong
     except RecursionError as wrong:
-        raise _Broken(at, "it is nested too deep") from wrong
+        raise _Broken(at, at, "it is nested too deep") from wrong
 
 
 def _skip(text: str, at: int) -> int:

@@ -22,7 +22,7 @@ from streams.sources.slurm.scontrol_text import Block, blocks, fields_of
 from streams.sources.slurm.states import state_of
 from streams.sources.times import duration_s, instant_s, zone
 
-_JOB_NAME: Final = re.compile(r"\sJobName=(.*?)(?=\s+(?:HetJobIdSet=\S+\s+)?UserId=|$)", re.DOTALL)
+_OWNER: Final = re.compile(r"UserId=\S+\s+GroupId=")
 _DETAIL: Final = re.compile(r"\bNodes=(\S+) CPU_IDs=\S* Mem=\S* GRES=(\S*)")
 _STAMP: Final = re.compile(r"\[[^@\]]*@([0-9T:-]+)\]")
 
@@ -86,12 +86,18 @@ def _whole(block: Block, needed: str) -> Unreadable | None:
 
 
 def _job_fields(text: str) -> Mapping[str, str]:
-    """The fields of a job; what a job's name says is not taken for one."""
+    """The fields of a job; what a job's name says is not taken for one.
+
+    In blocks the name ends its line. In one line it ends before the last `UserId=` that a `GroupId=` follows.
+    """
     first, newline, rest = text.partition("\n")
-    name = _JOB_NAME.search(first)
-    if name is None:
+    before, named, after = first.partition(" JobName=")
+    if not named:
         return fields_of(text)
-    return fields_of(first[: name.start()] + first[name.end() :] + newline + rest)
+    if newline:
+        return fields_of(before + newline + rest)
+    owners = list(_OWNER.finditer(after))
+    return fields_of(before + " " + (after[owners[-1].start() :] if owners else ""))
 
 
 def _job(cells: Mapping[str, str], text: str, tz: tzinfo) -> JobRecord:

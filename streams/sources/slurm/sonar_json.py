@@ -13,6 +13,7 @@ from streams.sources.config import SourceConfig
 from streams.sources.reading import Place, Reading, Refused, Unreadable
 from streams.sources.slurm.asked import held, or_unsaid, times
 from streams.sources.slurm.gres import Gpus, gpus
+from streams.sources.slurm.json_rows import is_cut
 from streams.sources.slurm.json_values import Fields
 from streams.sources.slurm.nodelist import NO_NODES
 from streams.sources.slurm.reader import understood
@@ -36,7 +37,7 @@ def read(data: bytes, config: SourceConfig) -> Iterator[Reading]:
             message, end = _DECODER.raw_decode(text, at)
         except json.JSONDecodeError as wrong:
             yield Unreadable(
-                "truncated" if wrong.pos >= len(text.rstrip()) - 1 or "Unterminated" in wrong.msg else "not_json",
+                "truncated" if is_cut(text, wrong.pos, wrong.msg) else "not_json",
                 f"the message breaks off or is not JSON ({wrong.msg}): send it again, repeats are recognised",
                 encoded(text[at:]),
                 Place(offset=len(encoded(text[:at]))),
