@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from queue import Empty, LifoQueue
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from clickhouse_connect import get_client
 from clickhouse_connect.datatypes.base import ClickHouseType
@@ -127,7 +127,8 @@ class ClickHouse:
         return int(offset)
 
     def write_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
-        self._insert("dead_letters", _with_safe_text(columns_of(DeadLetter, letters)))
+        if letters:
+            self._insert("dead_letters", _with_safe_text(columns_of(DeadLetter, letters)))
 
     def dead_letters(self, cluster: str | None = None, limit: int = 1_000) -> list[DeadLetter]:
         wanted = {"every_cluster": cluster is None, "cluster": cluster or "", "limit": limit}
@@ -315,18 +316,14 @@ class _CheckpointRow(NamedTuple):
 
 def _with_safe_text(columns: dict[str, Sequence[object]]) -> dict[str, Sequence[object]]:
     """Text that came from outside unread may hold lone surrogates, which no UTF-8 has: escape them."""
-    return {
-        name: [_safe(v) if isinstance(v, str) else v for v in values] if _is_text(values) else values
-        for name, values in columns.items()
-    }
+    return {name: _safe(values) if isinstance(values[0], str) else values for name, values in columns.items()}
 
 
-def _is_text(values: Sequence[object]) -> bool:
-    return bool(values) and isinstance(values[0], str)
-
-
-def _safe(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+def _safe(values: Sequence[object]) -> Sequence[object]:
+    texts = cast("Sequence[str]", values)
+    if "".join(texts).isascii():
+        return values
+    return [text.encode("utf-8", "backslashreplace").decode() for text in texts]
 
 
 def _bound(parameters: Mapping[str, Value] | None) -> dict[str, Value] | None:
