@@ -57,8 +57,8 @@ def test_a_mapping_that_is_not_shipped_is_named_with_those_that_are():
         ("cluster = 'c'\n[columns]\nstart = 's'\nend = 'e'\ngpus = 'g'\nstate = 'x'", "columns.state needs [states]"),
         ("cluster = 'c'\ntime = 'seconds'\n[columns]\nstart = 's'\nend = 'e'\ngpus = 'g'", "needs an origin"),
         ("cluster = 'c'\nrows = 'nodes'\n[columns]\ngpus = 'g'", "columns.node and columns.gpus"),
-        ("cluster = 'c'\nvirtual_gpus = 3\n[columns]\nstart = 's'\nend = 'e'\ngpus = 'g'", "virtual_gpus needs virtual_node"),
-        ("cluster = 'c'\n[columns]\nstart = 's'\nend = 'e'\ngpus = 'g'\nstates = 'x'", "columns.states: there is no such"),
+        ("cluster = 'c'\nvirtual_gpus = 3\n[columns]\nstart = 's'\nend = 'e'\ngpus = 'g'", "needs virtual_node"),
+        ("cluster = 'c'\n[columns]\nstart = 's'\nend = 'e'\ngpus = 'g'\nstates = 'x'", "columns.states: there is no"),
         ("cluster = 'c'\n[states]\na = 'won'\n[columns]\nstart = 's'\nend = 'e'\ngpus = 'g'", "states.a"),
     ],
 )  # fmt: skip

@@ -82,7 +82,8 @@ def test_a_comment_overrides_the_rules(comment, terms):
 @pytest.mark.parametrize(
     "comment",
     ["tenure: min_runtime=soon", "tenure: color=red", "tenure: hello", "tenure: budget=/x", "tenure: resumable=maybe",
-     "tenure: min_runtime=99w budget=lab/x min_runtime=x", "tenure: min_runtime=9999999d", f"tenure: budget={'x' * 600}"],
+     "tenure: min_runtime=99w budget=lab/x min_runtime=x", "tenure: min_runtime=9999999d",
+     f"tenure: budget={'x' * 600}"],
 )  # fmt: skip
 def test_a_comment_that_is_wrong_leaves_the_rules_and_a_note(comment):
     """A user must not keep a job out of the book by what he writes into its comment."""
