@@ -234,13 +234,13 @@ def _active_part(owner: npt.NDArray[np.int32], habits: Habits) -> Floats:
 
 def _memory_mib(node: Rows, owner: npt.NDArray[np.int32], habits: Habits) -> Floats:
     size = np.array([board.memory_mib for board in BOARDS], np.float32)
-    return np.rint(np.float32(4) + habits.memory_part[owner] * size[node])
+    memory_mib: Floats = np.rint(np.float32(4) + habits.memory_part[owner] * size[node])
+    return memory_mib
 
 
 def _power_w(node: Rows, work: Floats, chance: Chance) -> Floats:
     idle_w = np.array([board.idle_w for board in BOARDS], np.float32)
     range_w = np.array([board.full_w - board.idle_w for board in BOARDS], np.float32)
-    power_w: Floats = chance.standard_normal(len(work), dtype=np.float32)
-    power_w *= np.float32(4)
-    power_w += idle_w[node] + range_w[node] * work
-    return np.rint(power_w, out=power_w)
+    noise = np.float32(4) * chance.standard_normal(len(work), dtype=np.float32)
+    power_w: Floats = np.rint(idle_w[node] + range_w[node] * work + noise)
+    return power_w

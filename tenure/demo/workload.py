@@ -205,9 +205,9 @@ def _fate_at_s(fate: Outcome, work_s: int, part: float, limit_s: int) -> int:
 
 
 def _pauses(batch: Batch, chance: Chance) -> list[Pause | None]:
-    """One batch job in fifty is suspended once, and half of those give their GPUs back meanwhile."""
+    """One long batch job in twenty-five is suspended once, and half of those give their GPUs back meanwhile."""
     n = len(batch.gpus)
-    paused = odds(chance, 0.02 if batch.habit.kind == "batch" else 0.0, n) & (batch.work_s > HOUR_S)
+    paused = odds(chance, 0.04 if batch.habit.kind == "batch" else 0.0, n) & (batch.work_s > HOUR_S)
     after_s = (batch.work_s * chance.uniform(0.1, 0.6, n)).astype(np.int64)
     lasts_s = chance.integers(10 * MINUTE_S, 2 * HOUR_S, n)
     releases = odds(chance, 0.5, n)
