@@ -25,6 +25,10 @@ class Record(NamedTuple):
     archived: ArchivedEvent
     event: AnyEvent | Refused
 
+    def filed(self) -> tuple[str, str, str, str, int | None]:
+        """(cluster, source, id, type, occurred in microseconds) as the bytes say."""
+        return columns(self.event)
+
 
 def read(raw: bytes) -> AnyEvent | Refused:
     """The event in the bytes, or the reason there is none."""
@@ -81,23 +85,16 @@ def record(raw: bytes, topic: str, offset: int, now_us: int) -> Record:
     A recorded time in the event holds, unless it lies after `now_us`: nobody records ahead of time.
     """
     event = read(raw)
+    told = None if isinstance(event, Refused) else event.recordedtime
+    recorded_us = now_us if told is None else min(now_us, epoch_us(told))
+    return Record(ArchivedEvent(topic, 0, offset, 0, *columns(event), recorded_us, raw), event)
+
+
+def columns(event: AnyEvent | Refused) -> tuple[str, str, str, str, int | None]:
+    """(cluster, source, id, type, occurred in microseconds) under which a record is filed."""
     if isinstance(event, Refused):
-        return Record(ArchivedEvent(topic, 0, offset, 0, "", "", "", "", None, now_us, raw), event)
-    recorded_us = now_us if event.recordedtime is None else min(now_us, epoch_us(event.recordedtime))
-    archived = ArchivedEvent(
-        topic,
-        0,
-        offset,
-        0,
-        cluster_of(event),
-        event.source,
-        event.id,
-        event.type,
-        epoch_us(event.time),
-        recorded_us,
-        raw,
-    )
-    return Record(archived, event)
+        return "", "", "", "", None
+    return cluster_of(event), event.source, event.id, event.type, epoch_us(event.time)
 
 
 def from_archive(archived: ArchivedEvent) -> Record:

@@ -1,0 +1,180 @@
+"""Whether the book can be believed, judged from what is stored alone.
+
+Three looks: the books' own sums (SQL), the log's places and hashes, and the whole log folded anew beside the stored
+rows. Any change of a stored row that is not a consistent rewrite of log, rows and hashes is found by at least one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from ledger.checkpoint import Checkpoint, Position
+from ledger.store.protocol import Store, Table
+from streams.replay import Progress, Replayed, replay
+
+SCRATCH: Final = "verify"
+"""The generation the log is folded into to be compared; dropped afterwards."""
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing found: an error where the book contradicts itself, a warning where the data behind it does."""
+
+    severity: Severity
+    name: str
+    sentence: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found, and on how much. `anchor` is the last hash of log and facts per cluster, to be kept elsewhere."""
+
+    findings: list[Finding] = field(default_factory=list)
+    events: int = 0
+    anchor: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> list[Finding]:
+        """Findings that mean the book is not to be believed."""
+        return [f for f in self.findings if f.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """Findings about the data."""
+        return [f for f in self.findings if f.severity == "warning"]
+
+
+SUMS: Final = {
+    "check_unbalanced": "transactions do not sum to zero",
+    "check_clears": "node hours do not clear: capacity and overbooked differ from what they were used for",
+    "check_node_hours": "node hours differ from the sum of their postings",
+    "check_cluster_hours": "cluster hours differ from the sum of their nodes",
+    "check_account_hours": "account hours differ from the sum of their postings",
+    "check_spent": "runs were charged something else than the funded time they occupied",
+    "check_refunds": "runs got back more than they were charged",
+    "check_claims": "pools have more claimed than there was capacity",
+    "check_overlap": "runs hold more of a node than they were placed with",
+}
+"""Queries that find nothing in a book that is right."""
+
+EXAMPLES = 5
+
+
+def verify(store: Store, progress: Progress | None = None) -> Report:
+    """Check the live generation. Writes a scratch generation and drops it again."""
+    report = Report()
+    generation = store.live_generation()
+    for name, sentence in SUMS.items():
+        _add(report, name.removeprefix("check_"), sentence, store.query(name, {"generation": generation}))
+    checkpoints = store.checkpoints(generation)
+    _log(report, store, checkpoints)
+    _data(report, store, generation)
+    store.drop_generation(SCRATCH)
+    try:
+        anew = replay(store, SCRATCH, until=_until(checkpoints), progress=progress)
+        _compare(report, store, generation, checkpoints, anew)
+    finally:
+        store.drop_generation(SCRATCH)
+    report.anchor = {name: (f"{c.log_hash:032x}", f"{c.facts_hash:032x}") for name, c in checkpoints.items()}
+    return report
+
+
+def _until(checkpoints: dict[str, Checkpoint]) -> Position | None:
+    return checkpoints[""].position if "" in checkpoints else None
+
+
+def _add(report: Report, name: str, sentence: str, found: Table, severity: Severity = "error") -> None:
+    if found.rows:
+        examples = tuple(_row(found.columns, row) for row in found.rows[:EXAMPLES])
+        report.findings.append(Finding(severity, name, f"{len(found.rows)} {sentence}", len(found.rows), examples))
+
+
+def _row(columns: tuple[str, ...], row: tuple[object, ...]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in zip(columns, row, strict=True))
+
+
+def _log(report: Report, store: Store, checkpoints: dict[str, Checkpoint]) -> None:
+    """Offsets without gaps, and no record that the checkpoints do not count."""
+    for topic, partition, events, records, first, last in store.query("check_log").rows:
+        report.events += int(str(events))
+        if (int(str(first)), int(str(records))) != (0, int(str(last)) + 1):
+            sentence = f"the log {topic}/{partition} has {records} records between the places {first} and {last}: "
+                "some are missing"
+            report.findings.append(Finding("error", "log_gap", sentence, 1))
+    counted = sum(c.events for c in checkpoints.values())
+    if report.events != counted:
+        sentence = (
+            f"the log holds {report.events} events and the checkpoints count {counted}; if a run was interrupted, "
+            "any command that opens the book folds the rest: then verify again"
+        )
+        report.findings.append(Finding("error", "log_count", sentence, abs(report.events - counted)))
+
+
+def _data(report: Report, store: Store, generation: str) -> None:
+    """Faults of the data, which the book shows and does not hide."""
+    found = store.query("check_overbooked", {"generation": generation})
+    hours = sum(int(str(row[2])) for row in found.rows)
+    if found.rows:
+        examples = tuple(_row(found.columns, row) for row in found.rows[:EXAMPLES])
+        sentence = f"{hours} node hours are overbooked: runs hold more than their nodes have "
+            "(unknown nodes, clocks apart, late ends)"
+        report.findings.append(Finding("warning", "overbooked", sentence, hours, examples))
+    for row in store.query("check_remarks", {"generation": generation}).dicts():
+        if row["name"] == "id_reused":
+            continue  # the archive knows all of them
+        sentence = f"{row['remarks']} events of {row['cluster']} were taken with the remark {row['name']}"
+        example = f"{row['subject']}: {row['example']}"
+        report.findings.append(Finding("warning", str(row["name"]), sentence, int(str(row["remarks"])), (example,)))
+    sentence = "ids came with two different contents"
+    _add(report, "id_reused", sentence, store.query("check_id_reused"), "warning")
+
+
+def _compare(report: Report, store: Store, generation: str, checkpoints: dict[str, Checkpoint], anew: Replayed) -> None:
+    """The stored rows, hashes and dead letters against those of the log folded anew."""
+    for difference in store.compare_generations(generation, SCRATCH):
+        count = difference.only_in_a + difference.only_in_b
+        sentence = (
+            f"{difference.table} is not what the log comes to: {difference.only_in_a} rows too many or changed, "
+            f"{difference.only_in_b} missing"
+        )
+        examples = tuple(_row(difference.columns, row) for row in (*difference.examples_a, *difference.examples_b))
+        report.findings.append(Finding("error", difference.table, sentence, count, examples[:EXAMPLES]))
+    for name, sentence in _hashes(checkpoints, anew):
+        report.findings.append(Finding("error", name, sentence, 1))
+    if anew.misfiled:
+        sentence = f"{len(anew.misfiled)} records of the log are filed under something else than their bytes say"
+        places = tuple(f"{a.topic}/{a.partition} at {a.offset}" for a in anew.misfiled[:EXAMPLES])
+        report.findings.append(Finding("error", "misfiled", sentence, len(anew.misfiled), places))
+    _dead_letters(report, store, anew)
+
+
+def _hashes(checkpoints: dict[str, Checkpoint], anew: Replayed) -> Iterator[tuple[str, str]]:
+    for cluster in checkpoints.keys() | anew.checkpoints.keys():
+        kept, made = checkpoints.get(cluster), anew.checkpoints.get(cluster)
+        shown = cluster or "records of no cluster"
+        if kept is None or made is None:
+            yield "checkpoint", f"{shown}: only one of the stored book and the log folded anew has a checkpoint"
+            continue
+        if kept.log_hash != made.log_hash:
+            yield "log_hash", f"{shown}: the log is not the one the book was made from"
+        same: tuple[Callable[[Checkpoint], int], ...] = (lambda c: c.facts_hash, lambda c: c.seq)
+        if any(of(kept) != of(made) for of in same):
+            yield "facts_hash", f"{shown}: the stored facts are not those the log comes to"
+
+
+def _dead_letters(report: Report, store: Store, anew: Replayed) -> None:
+    topics = {letter.topic for letter in anew.dead_letters} | {str(row[0]) for row in store.query("check_log").rows}
+    kept = {letter for letter in store.dead_letters(limit=10_000_000) if letter.topic in topics}
+    made = set(anew.dead_letters)
+    if kept != made:
+        sentence = (
+            f"the dead letters are not what the log comes to: {len(kept - made)} too many or changed, "
+            f"{len(made - kept)} missing"
+        )
+        report.findings.append(Finding("error", "dead_letters", sentence, len(kept ^ made)))
