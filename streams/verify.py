@@ -104,8 +104,10 @@ def _log(report: Report, store: Store, checkpoints: dict[str, Checkpoint]) -> No
     for topic, partition, events, records, first, last in store.query("check_log").rows:
         report.events += int(str(events))
         if (int(str(first)), int(str(records))) != (0, int(str(last)) + 1):
-            sentence = f"the log {topic}/{partition} has {records} records between the places {first} and {last}: "
+            sentence = (
+                f"the log {topic}/{partition} has {records} records between the places {first} and {last}: "
                 "some are missing"
+            )
             report.findings.append(Finding("error", "log_gap", sentence, 1))
     counted = sum(c.events for c in checkpoints.values())
     if report.events != counted:
@@ -122,8 +124,10 @@ def _data(report: Report, store: Store, generation: str) -> None:
     hours = sum(int(str(row[2])) for row in found.rows)
     if found.rows:
         examples = tuple(_row(found.columns, row) for row in found.rows[:EXAMPLES])
-        sentence = f"{hours} node hours are overbooked: runs hold more than their nodes have "
+        sentence = (
+            f"{hours} node hours are overbooked: runs hold more than their nodes have "
             "(unknown nodes, clocks apart, late ends)"
+        )
         report.findings.append(Finding("warning", "overbooked", sentence, hours, examples))
     for row in store.query("check_remarks", {"generation": generation}).dicts():
         if row["name"] == "id_reused":
