@@ -8,13 +8,14 @@ needed for every record to count exactly once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 
 import numpy as np
 
+from ledger.archive import DeadLetter
 from ledger.checkpoint import Position
 from ledger.events import GpuSampled
 from ledger.rows import Posting
@@ -125,6 +126,10 @@ class Embedded:
         self._store.write_directory(folded.accounts, folded.requests)
         for posting in folded.rows.get(Posting, ()):
             self._unsummed.setdefault(posting.cluster, {})[posting.hour_s] = None
+
+    def keep(self, letters: Sequence[DeadLetter]) -> None:
+        """Keep what no event could be made of, such as unreadable rows of a file; the same letter again is one."""
+        self._store.write_dead_letters(letters)
 
     def add_samples(self, samples: Samples) -> int:
         """Keep samples of GPUs; returns how many. They are summed per run once their hour is closed."""
