@@ -34,6 +34,8 @@ class Bookings:
 
     def unbooked(self) -> list[Machine]:
         """Machines on which any funded run may start."""
+        if not self._held:
+            return self._world.machines[self._pool]
         booked = {machine for booking in self._held for machine in booking.machines}
         return [machine for machine in self._world.machines[self._pool] if machine not in booked]
 

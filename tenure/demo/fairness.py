@@ -18,7 +18,7 @@ HALF_LIFE_S: Final = 3.5 * DAY_S
 DECAY: Final = log(2) / HALF_LIFE_S
 LEAST_WINDOW_S: Final = 8 * HOUR_S
 """Claims of the first hours count at least this long, so that one contract does not decide everything."""
-REFRESH_S: Final = 60
+REFRESH_S: Final = 120
 PROGRAM: Final = {leaf.path: leaf.program for leaf in LEAVES}
 LEAVES_OF: Final = {program: [leaf for leaf, of in PROGRAM.items() if of == program] for program in PROGRAM.values()}
 
@@ -36,7 +36,7 @@ class Fairness:
         self._renew(dict.fromkeys(PROGRAM, 0))
 
     def advance(self, at_s: int, running: Iterable[Run]) -> None:
-        """Charge the funded runs for the time since the last call and renew the ratios, once a minute."""
+        """Charge the funded runs for the time since the last call and renew the ratios, if it is long ago."""
         passed_s = at_s - self._at_s
         if passed_s < REFRESH_S:
             return

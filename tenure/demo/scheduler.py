@@ -27,7 +27,7 @@ HYSTERESIS: Final = 0.05
 RETRY_S: Final = 30
 RECLAIM_AGAIN_S: Final = 20 * 60
 """Pauses after an ask that no unfunded run, and no banked run, could yield to."""
-PASS_S: Final = (3, 30)
+PASS_S: Final = (4, 40)
 """A pass follows a change after this many seconds, as schedulers' cycles do."""
 BACKFILL_S: Final = 240
 """Unfunded work is looked at this often, so that a GPU just left goes to funded work first."""
@@ -184,7 +184,7 @@ class Scheduler:
 def _may_fit(machines: list[Machine], job: Job) -> bool:
     """Whether enough machines have room, were all unfunded runs away."""
     need = job.ask.gpus_per_node
-    return sum(machine.free + machine.soft >= need for machine in machines) >= job.ask.nodes
+    return len([machine for machine in machines if machine.free + machine.soft >= need]) >= job.ask.nodes
 
 
 def _delay_s(case: Case) -> int:

@@ -17,6 +17,7 @@ PEOPLE: Final = "demo/people"
 CLOCK: Final = "demo/clock"
 
 Fields = dict[str, object]
+ENCODER: Final = json.JSONEncoder(separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def iso_ms(milliseconds: int) -> str:
 
 def line(statement: Statement, recorded_ms: int) -> bytes:
     """The bytes of `statement` as appended at `recorded_ms`, without a line end."""
-    return json.dumps(
+    return ENCODER.encode(
         {
             "specversion": "1.0",
             "id": statement.id,
@@ -62,6 +63,5 @@ def line(statement: Statement, recorded_ms: int) -> bytes:
             "subject": statement.subject,
             "recordedtime": iso_ms(recorded_ms),
             "data": statement.data,
-        },
-        separators=(",", ":"),
+        }
     ).encode()

@@ -17,7 +17,7 @@ def test_the_book_refuses_nothing_but_the_stale_shares(short: Demo):
         if isinstance(event, ELSEWHERE):
             continue
         assert event.recordedtime is not None
-        outcome = book.apply(event, event.recordedtime)
+        outcome = book.apply(event, epoch_s(event.recordedtime))
         repeated += isinstance(outcome, Repeated)
         if isinstance(outcome, Refused):
             refused[event.id] = outcome.name
