@@ -7,7 +7,6 @@ made since. Invariant after every event: the postings of each closed, kept hour 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, assert_never
 
 from ledger import decisions, statements
@@ -49,7 +48,7 @@ from ledger.rows import Job, Row, Run
 from ledger.showing import job_row, run_rows
 from ledger.state import NOTHING, State
 from ledger.statements import NodeStatement, cause_of
-from ledger.units import FOREVER_S, HOUR_S, epoch_s, instant
+from ledger.units import FOREVER_S, HOUR_S, epoch_s, epoch_us, instant
 from ledger.writer import Writer
 
 FUTURE_S = HOUR_S
@@ -73,36 +72,39 @@ class Book:
         self.writer = Writer(state)
 
     def apply(  # noqa: C901, PLR0911 -- one arm per kind of event
-        self, event: ClusterEvent, recorded: datetime, *, last_tick: bool = True
+        self, event: ClusterEvent, recorded_s: int, *, last_tick: bool = True
     ) -> Outcome:
-        """Take one event. `last_tick` False spares a tick its provisional rows: a later one in hand replaces them."""
+        """Take one event recorded at `recorded_s`.
+
+        `last_tick` False spares a tick its provisional rows: a later one in hand replaces them.
+        """
         state = self.state
-        recorded_s = epoch_s(recorded)
+        time_us = epoch_us(event.time)
         state.recorded_s = max(state.recorded_s, recorded_s)
-        refused = self._from_the_future(event, recorded_s)
+        refused = self._from_the_future(event, time_us // 1_000_000, recorded_s)
         if refused is not None:
             return refused
         match event:
             case JobEnded():
-                return self._ended(event)
+                return self._ended(event, time_us)
             case JobStarted():
-                return self._started(event)
+                return self._started(event, time_us)
             case JobSubmitted():
-                return self._submitted(event)
+                return self._submitted(event, time_us)
             case RunObserved():
-                return self._run_observed(event)
+                return self._run_observed(event, time_us)
             case JobCheckpointed():
-                return self._checkpointed(event)
+                return self._checkpointed(event, time_us)
             case JobUpdated():
-                return self._updated(event)
+                return self._updated(event, time_us)
             case JobSuspended() | JobResumed():
-                return self._toggled(event)
+                return self._toggled(event, time_us)
             case GpuIdleObserved():
-                return self._idle(event)
+                return self._idle(event, time_us)
             case NodeObserved():
-                return self._node(event, statements.node_observed(event))
+                return self._node(event, statements.node_observed(event, time_us))
             case NodeRemoved():
-                return self._node(event, statements.node_removed(event))
+                return self._node(event, statements.node_removed(event, time_us))
             case ClockTicked():
                 return self._ticked(event, last_tick=last_tick)
             case SharesSet() | GrantMade() | PolicySet() | RunReassigned() | ShareDecided():
@@ -125,8 +127,7 @@ class Book:
 
     # -- common to all
 
-    def _from_the_future(self, event: ClusterEvent, recorded_s: int) -> Refused | None:
-        latest = epoch_s(event.time)
+    def _from_the_future(self, event: ClusterEvent, latest: int, recorded_s: int) -> Refused | None:
         match event:
             case RunObserved():
                 told = (event.data.started_at, event.data.ended_at)
@@ -159,13 +160,16 @@ class Book:
             "of its own with a larger horizon",
         )
 
+    def _before_horizon(self, at_s: int) -> bool:
+        """Whether an instant is out of the book's memory. Before the opening is not: the opening may still move."""
+        opens = self.state.opens_s
+        return opens is not None and at_s < self.state.horizon_s and self.state.horizon_s > opens
+
     def _forgotten(self, job: str, attempt: str | None, at_s: int) -> bool:
         """Whether a partial statement at this instant is about a job the book has let go of, or never knew in time."""
-        state = self.state
-        opens = state.opens_s
-        if opens is None or at_s >= state.horizon_s or state.horizon_s <= opens:
+        if not self._before_horizon(at_s):
             return False
-        facts = state.jobs.get(job)
+        facts = self.state.jobs.get(job)
         return facts is None or (attempt is not None and attempt not in facts.attempts)
 
     def _put(self, event: ClusterEvent, job: str, from_s: int, put: Callable[[JobFacts], bool]) -> Outcome:
@@ -213,9 +217,9 @@ class Book:
         facts.seq, facts.recorded_s = self.state.seq, self.state.recorded_s
         self._rows_due[facts.job] = None
 
-    def _ended(self, event: JobEnded) -> Outcome:
+    def _ended(self, event: JobEnded, time_us: int) -> Outcome:
         data = event.data
-        statement = statements.end(event)
+        statement = statements.end(event, time_us)
         if self._forgotten(data.job, data.attempt, statement.at_s):
             return self._beyond_horizon("the ended run", statement.at_s)
         facts = self.state.job(data.job)
@@ -233,9 +237,9 @@ class Book:
             self._id_reused(event)
         return self._put(event, data.job, from_s, lambda _: attempt.put_end(statement))
 
-    def _started(self, event: JobStarted) -> Outcome:
+    def _started(self, event: JobStarted, time_us: int) -> Outcome:
         data = event.data
-        statement = statements.start(event)
+        statement = statements.start(event, time_us)
         if self._forgotten(data.job, data.attempt, statement.at_s):
             return self._beyond_horizon("the start", statement.at_s)
         attempt = self.state.job(data.job).attempt(data.attempt)
@@ -257,9 +261,9 @@ class Book:
             self._doubt_placements(event, data.job, data.attempt)
         return outcome
 
-    def _submitted(self, event: JobSubmitted) -> Outcome:
+    def _submitted(self, event: JobSubmitted, time_us: int) -> Outcome:
         data = event.data
-        statement = statements.submitted(event)
+        statement = statements.submitted(event, time_us)
         if self._forgotten(data.job, None, statement.at_s):
             return self._beyond_horizon("the submission", statement.at_s)
         facts = self.state.job(data.job)
@@ -269,8 +273,8 @@ class Book:
         from_s = min([statement.at_s, *starts])
         return self._put(event, data.job, from_s, lambda f: statements.insert(f.submitted, statement))
 
-    def _updated(self, event: JobUpdated) -> Outcome:
-        statement = statements.updated(event)
+    def _updated(self, event: JobUpdated, time_us: int) -> Outcome:
+        statement = statements.updated(event, time_us)
         job = event.data.job
         if self._forgotten(job, None, statement.at_s):
             return self._beyond_horizon("the update", statement.at_s)
@@ -279,12 +283,12 @@ class Book:
             self._id_reused(event)
         return self._put(event, job, statement.at_s, lambda f: statements.insert(f.updated, statement))
 
-    def _run_observed(self, event: RunObserved) -> Outcome:
+    def _run_observed(self, event: RunObserved, time_us: int) -> Outcome:
         data = event.data
-        statement = statements.full(event)
+        statement = statements.full(event, time_us)
         known = data.job in self.state.jobs and data.attempt in self.state.jobs[data.job].attempts
         until_s = statement.at_s if statement.ended_s is None else statement.ended_s
-        if not known and until_s < self.state.kept_from_s:
+        if not known and self._before_horizon(until_s):
             return self._beyond_horizon("the run", until_s)
         attempt = self.state.job(data.job).attempt(data.attempt)
         told = [statement.started_s, statement.submitted_s, statement.eligible_s, attempt.started_s()]
@@ -300,17 +304,17 @@ class Book:
             self._doubt_placements(event, data.job, data.attempt)
         return outcome
 
-    def _checkpointed(self, event: JobCheckpointed) -> Outcome:
+    def _checkpointed(self, event: JobCheckpointed, time_us: int) -> Outcome:
         data = event.data
-        at_s = statements.checkpointed_s(event)
+        at_s = time_us // 1_000_000
         if self._forgotten(data.job, data.attempt, at_s):
             return self._beyond_horizon("the checkpoint", at_s)
         attempt = self.state.job(data.job).attempt(data.attempt)
         return self._put(event, data.job, FOREVER_S, lambda _: attempt.put_checkpoint(at_s))
 
-    def _toggled(self, event: JobSuspended | JobResumed) -> Outcome:
+    def _toggled(self, event: JobSuspended | JobResumed, time_us: int) -> Outcome:
         data = event.data
-        statement = statements.toggle(event)
+        statement = statements.toggle(event, time_us)
         if self._forgotten(data.job, data.attempt, statement.at_s):
             return self._beyond_horizon("the suspension", statement.at_s)
         attempt = self.state.job(data.job).attempt(data.attempt)
@@ -318,12 +322,13 @@ class Book:
             self._id_reused(event)
         return self._put(event, data.job, statement.at_s, lambda _: attempt.put_toggle(statement))
 
-    def _idle(self, event: GpuIdleObserved) -> Outcome:
+    def _idle(self, event: GpuIdleObserved, time_us: int) -> Outcome:
         data = event.data
-        if self._forgotten(data.job, data.attempt, epoch_s(event.time)):
-            return self._beyond_horizon("the idleness", epoch_s(event.time))
+        at_s = time_us // 1_000_000
+        if self._forgotten(data.job, data.attempt, at_s):
+            return self._beyond_horizon("the idleness", at_s)
         attempt = self.state.job(data.job).attempt(data.attempt)
-        return self._put(event, data.job, FOREVER_S, lambda _: attempt.put_idle(statements.idle(event)))
+        return self._put(event, data.job, FOREVER_S, lambda _: attempt.put_idle(statements.idle(event, time_us)))
 
     def _id_reused(self, event: ClusterEvent) -> None:
         self._remark(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ledger.hours import CHARGED, COMMITMENT, REFUNDED, UNFUNDED
-from ledger.runs import SUSPENDED, DerivedRun, remaining_contract_s
+from ledger.runs import SUSPENDED, UNKNOWN_POOL, DerivedRun, remaining_contract_s
 from ledger.runs import UNFUNDED as UNFUNDED_CLASS
 
 Line = tuple[str, int, int]
@@ -48,7 +48,7 @@ def _add(
 
 def _mixed(run: DerivedRun, a_s: int, b_s: int, node_types: NodeTypes) -> Iterator[tuple[str, int]]:
     for node, milli, _ in run.placements:
-        types = node_types(node) or ((a_s, run.pool),)
+        types = node_types(node) or ((a_s, run.terms.gpu_type or UNKNOWN_POOL),)
         for place, (since, pool) in enumerate(types):
             begin = a_s if place == 0 else max(a_s, since)
             until = min(b_s, types[place + 1][0]) if place + 1 < len(types) else b_s

@@ -282,7 +282,7 @@ def _set_claims(state: State, change: Change, hour_s: int) -> None:
         for account in claims.keys() | found.accounts.keys():
             more = claims.get(account, 0) - found.account(account)[CLAIM]
             if more:
-                found.account(account)[CLAIM] += more
+                found.claim(account, more)
                 legs: Legs = {}
                 transfer(legs, pool, account, "claim", "", more)
                 change.add_legs(hour_s, legs)

@@ -236,6 +236,7 @@ def _with_corrections(book: Book, event: DecisionEvent, from_s: int, put: object
     state.read_all()
     before = grants_in(state, state.closed_hours(from_s, FOREVER_S))
     put()
+    state.decided_anew()
     change = Change()
     for name in book.read_again_from(from_s):
         old = state.derived[name]

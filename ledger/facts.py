@@ -115,6 +115,7 @@ def decode(data: bytes) -> State:
     _, state.policies.opens_s, changes = policy
     state.policies.changes = [PolicyChange(at, tuple((k, v) for k, v in c)) for at, c in changes]
     state.decided = {(source, event_id): int(content, 16) for source, event_id, content in decided}
+    state.decided_anew()
     for _, name, statements in body["nodes"]:
         state.nodes[name] = Node(name, [NodeStatement(*s) for s in statements])
     state.nodes_forgotten()

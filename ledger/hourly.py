@@ -11,7 +11,6 @@ from ledger.charges import run_lines
 from ledger.demand import Asker, admitted, placeable, total
 from ledger.hours import (
     CHARGED,
-    CLAIM,
     DEMAND,
     GRANT,
     NODE_FIELD,
@@ -24,7 +23,7 @@ from ledger.hours import (
 from ledger.nodes import Stretch
 from ledger.postings import Legs, transfer
 from ledger.queue import Wait
-from ledger.runs import DerivedRun, funding
+from ledger.runs import UNKNOWN_POOL, DerivedRun, funding
 from ledger.state import State
 
 KIND_OF = {CHARGED: "charge", REFUNDED: "refund"}
@@ -99,7 +98,7 @@ def occupants_of(run: DerivedRun, a_s: int, b_s: int) -> Iterator[tuple[str, Occ
             for node, milli, _ in run.placements:
                 yield (
                     node,
-                    Occupant(a, b, milli, piece.class_, run.account, run.run, run.terms.gpu_type or "unknown"),
+                    Occupant(a, b, milli, piece.class_, run.account, run.run, run.terms.gpu_type or UNKNOWN_POOL),
                 )
 
 
@@ -124,7 +123,7 @@ def pool_stretches(state: State, run: DerivedRun, a_s: int, b_s: int) -> list[tu
         return [(pool, a_s, b_s, milli) for pool, milli in by_pool.items()]
     found: list[tuple[str, int, int, int]] = []
     for node, milli, _ in run.placements:
-        types = state.node_types(node) or ((a_s, run.pool),)
+        types = state.node_types(node) or ((a_s, run.terms.gpu_type or UNKNOWN_POOL),)
         for place, (since, pool) in enumerate(types):
             x = a_s if place == 0 else max(a_s, since)
             y = min(b_s, types[place + 1][0]) if place + 1 < len(types) else b_s
@@ -170,7 +169,7 @@ def add_claims(state: State, book: HourBook, a_s: int, b_s: int) -> None:
     """Claims of leaves and accruals of grants over [a, b)."""
     for pool, claims in claims_of(state, a_s, b_s).items():
         for account, amount in claims.items():
-            book.pool(pool).account(account)[CLAIM] += amount
+            book.pool(pool).claim(account, amount)
             transfer(book.budget, pool, account, "claim", "", amount)
     for pool, account, grant, amount in grants_of(state, a_s, b_s):
         book.pool(pool).account(account)[GRANT] += amount

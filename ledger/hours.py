@@ -34,10 +34,11 @@ Sums = list[int]
 
 @dataclass(slots=True)
 class PoolHour:
-    """One pool in one hour: sums per leaf account, and the capacity book summed over nodes."""
+    """One pool in one hour: sums per leaf account, the capacity book summed over nodes, claims in all."""
 
     accounts: dict[str, Sums] = field(default_factory=dict)
     nodes: Sums = field(default_factory=lambda: [0] * len(NODE_FIELDS))
+    claimed_gpu_ms: int = 0
 
     def account(self, name: str) -> Sums:
         """The account's sums, zero until something is added."""
@@ -45,6 +46,11 @@ class PoolHour:
         if found is None:
             found = self.accounts[name] = [0] * FIELDS
         return found
+
+    def claim(self, account: str, amount_gpu_ms: int) -> None:
+        """Add to the account's claim, and to the pool's total of claims."""
+        self.account(account)[CLAIM] += amount_gpu_ms
+        self.claimed_gpu_ms += amount_gpu_ms
 
 
 Hour = dict[str, PoolHour]

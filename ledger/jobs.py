@@ -146,12 +146,15 @@ class JobFacts:
 
     def reaches_back(self) -> bool:
         """Whether a new end or pause may change time long before it: a refund, or a pause placed before the end."""
-        if any(e.outcome == "node_failure" for e in self.ended):
-            return True
-        return any(
-            (a.end is not None and a.end.outcome == "node_failure") or (a.full is not None and a.full.suspended_s)
-            for a in self.attempts.values()
-        )
+        for end in self.ended:
+            if end.outcome == "node_failure":
+                return True
+        for attempt in self.attempts.values():
+            if attempt.end is not None and attempt.end.outcome == "node_failure":
+                return True
+            if attempt.full is not None and attempt.full.suspended_s:
+                return True
+        return False
 
     def record(self) -> tuple[Any, ...]:
         """Canonical record: attempts by name, so that arrival order leaves no trace."""

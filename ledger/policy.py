@@ -45,10 +45,6 @@ class Policies:
                 values.update(change.changes)
         return DEFAULT._replace(**values)
 
-    def edges_in(self, a_s: int, b_s: int) -> list[int]:
-        """Instants strictly inside (a, b) at which a change comes into force."""
-        return [c.at_s for c in self.changes if a_s < c.at_s < b_s]
-
     def record(self) -> tuple[object, ...]:
         """Canonical record."""
         return ("policy", self.opens_s, self.changes)

@@ -5,7 +5,7 @@ Everything but the facts can be computed again from the facts; `ledger.facts` do
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -59,6 +59,7 @@ class State:
     live: dict[str, None] = field(default_factory=dict)
     hours: dict[int, Hour] = field(default_factory=dict)
     node_edges: list[int] = field(default_factory=list)
+    decision_edges: list[int] = field(default_factory=list)
     _on_node: dict[str, dict[int, dict[str, None]]] = field(default_factory=dict)
     _health: dict[int, dict[str, Health]] = field(default_factory=dict)
     _types: dict[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
@@ -238,15 +239,22 @@ class State:
 
     # -- time
 
+    def decided_anew(self) -> None:
+        """Shares, policy or grants changed: find the instants at which they do again."""
+        edges = set(self.shares.edges)
+        edges.update(change.at_s for change in self.policies.changes)
+        for grant in self.grants:
+            edges.update((grant.since_s, grant.until_s))
+        self.decision_edges = sorted(edges)
+
     def edges_in(self, a_s: int, b_s: int) -> list[int]:
         """Instants strictly inside (a, b) at which shares, policy, grants or nodes change, ascending."""
-        first, last = bisect_right(self.node_edges, a_s), bisect_right(self.node_edges, b_s - 1)
-        edges = set(self.node_edges[first:last])
-        edges.update(self.shares.edges_in(a_s, b_s))
-        edges.update(self.policies.edges_in(a_s, b_s))
-        for grant in self.grants:
-            edges.update(at for at in (grant.since_s, grant.until_s) if a_s < at < b_s)
-        return sorted(edges)
+        first, last = bisect_right(self.node_edges, a_s), bisect_left(self.node_edges, b_s)
+        decided = self.decision_edges
+        first_decided, last_decided = bisect_right(decided, a_s), bisect_left(decided, b_s)
+        if first >= last and first_decided >= last_decided:
+            return []
+        return sorted({*self.node_edges[first:last], *decided[first_decided:last_decided]})
 
     def stretches_of(self, a_s: int, b_s: int) -> list[tuple[int, int]]:
         """[a, b) cut at every edge inside."""

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from ledger.events import (
     GpuIdleObserved,
-    JobCheckpointed,
     JobEnded,
     JobResumed,
     JobStarted,
@@ -24,7 +23,7 @@ from ledger.events import (
     RunObserved,
 )
 from ledger.events.jobs import Placement
-from ledger.units import epoch_s, epoch_us
+from ledger.units import epoch_s
 
 Placed = tuple[str, int, tuple[int, ...]]
 """(node, milli-GPUs, GPU indices if known)."""
@@ -202,14 +201,17 @@ def _placed(placements: tuple[Placement, ...]) -> tuple[Placed, ...]:
     return tuple((node, *nodes[node]) for node in sorted(nodes))
 
 
-def node_observed(event: NodeObserved) -> NodeStatement:
+# Each of the following makes a statement of an event; `time_us` is the event's time in microseconds.
+
+
+def node_observed(event: NodeObserved, time_us: int) -> NodeStatement:
     """The statement in a `node.observed`."""
     data = event.data
     return NodeStatement(
-        epoch_us(event.time),
+        time_us,
         event.source,
         event.id,
-        epoch_s(event.time),
+        time_us // 1_000_000,
         data.state,
         data.gpus_milli,
         data.gpu_type,
@@ -217,12 +219,12 @@ def node_observed(event: NodeObserved) -> NodeStatement:
     )
 
 
-def node_removed(event: NodeRemoved) -> NodeStatement:
+def node_removed(event: NodeRemoved, time_us: int) -> NodeStatement:
     """The statement in a `node.removed`."""
-    return NodeStatement(epoch_us(event.time), event.source, event.id, epoch_s(event.time), "removed", 0, "", "")
+    return NodeStatement(time_us, event.source, event.id, time_us // 1_000_000, "removed", 0, "", "")
 
 
-def submitted(event: JobSubmitted) -> Submitted:
+def submitted(event: JobSubmitted, time_us: int) -> Submitted:
     """The statement in a `job.submitted`."""
     data = event.data
     shape = data.shape
@@ -242,10 +244,10 @@ def submitted(event: JobSubmitted) -> Submitted:
         epoch_s(data.eligible_from) if data.eligible_from else None,
         data.held,
     )
-    return Submitted(epoch_us(event.time), event.source, event.id, epoch_s(event.time), terms)
+    return Submitted(time_us, event.source, event.id, time_us // 1_000_000, terms)
 
 
-def updated(event: JobUpdated) -> Updated:
+def updated(event: JobUpdated, time_us: int) -> Updated:
     """The statement in a `job.updated`: only the fields the sender wrote."""
     data = event.data
     changes: dict[str, Any] = {}
@@ -262,10 +264,10 @@ def updated(event: JobUpdated) -> Updated:
             changes[field] = Terms._field_defaults[field]
         else:
             changes[field] = value
-    return Updated(epoch_us(event.time), event.source, event.id, epoch_s(event.time), tuple(sorted(changes.items())))
+    return Updated(time_us, event.source, event.id, time_us // 1_000_000, tuple(sorted(changes.items())))
 
 
-def full(event: RunObserved) -> Full:
+def full(event: RunObserved, time_us: int) -> Full:
     """The statement in a `run.observed`."""
     data = event.data
     placements = _placed(data.placements)
@@ -284,10 +286,10 @@ def full(event: RunObserved) -> Full:
         time_limit_s=data.time_limit_s,
     )
     return Full(
-        epoch_us(event.time),
+        time_us,
         event.source,
         event.id,
-        epoch_s(event.time),
+        time_us // 1_000_000,
         terms,
         epoch_s(data.submitted_at) if data.submitted_at else None,
         epoch_s(data.eligible_at) if data.eligible_at else None,
@@ -303,24 +305,24 @@ def full(event: RunObserved) -> Full:
     )
 
 
-def start(event: JobStarted) -> Start:
+def start(event: JobStarted, time_us: int) -> Start:
     """The statement in a `job.started`."""
     return Start(
-        epoch_us(event.time),
+        time_us,
         event.source,
         event.id,
-        epoch_s(event.time),
+        time_us // 1_000_000,
         _placed(event.data.placements),
     )
 
 
-def end(event: JobEnded) -> End:
+def end(event: JobEnded, time_us: int) -> End:
     """The statement in a `job.ended`."""
     return End(
-        epoch_us(event.time),
+        time_us,
         event.source,
         event.id,
-        epoch_s(event.time),
+        time_us // 1_000_000,
         event.data.outcome,
         event.data.exit_code,
     )
@@ -333,18 +335,13 @@ def end_of(statement: Full) -> End | None:
     return End(*statement[:3], statement.ended_s, statement.outcome, statement.exit_code)
 
 
-def toggle(event: JobSuspended | JobResumed) -> Toggle:
+def toggle(event: JobSuspended | JobResumed, time_us: int) -> Toggle:
     """The statement in a `job.suspended` or `job.resumed`."""
     suspends = isinstance(event, JobSuspended)
     releases = isinstance(event, JobSuspended) and event.data.releases_gpus
-    return Toggle(epoch_us(event.time), event.source, event.id, epoch_s(event.time), suspends, releases)
+    return Toggle(time_us, event.source, event.id, time_us // 1_000_000, suspends, releases)
 
 
-def idle(event: GpuIdleObserved) -> Idle:
+def idle(event: GpuIdleObserved, time_us: int) -> Idle:
     """The statement in a `gpu.idle_observed`."""
-    return Idle(epoch_us(event.time), event.source, event.id, epoch_s(event.data.since))
-
-
-def checkpointed_s(event: JobCheckpointed) -> int:
-    """The instant a `job.checkpointed` banks."""
-    return epoch_s(event.time)
+    return Idle(time_us, event.source, event.id, epoch_s(event.data.since))

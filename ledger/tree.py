@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -65,12 +66,12 @@ def lineage(account: str) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Shares:
-    """All accepted revisions of one cluster, by (pool or `*`, parent)."""
+    """All accepted revisions of one cluster, by (pool or `*`, parent); `edges` are their instants, ascending."""
 
     revisions: dict[tuple[str, str], list[Revision]] = field(default_factory=dict)
     root: str = ""
     _trees: dict[tuple[str, int], ShareTree] = field(default_factory=dict)
-    _edges: tuple[int, ...] = ()
+    edges: list[int] = field(default_factory=list)
 
     def revision(self, pool: str, parent: str) -> int:
         """The revision an author must have seen to set the next one; 0 before the first."""
@@ -96,19 +97,12 @@ class Shares:
             self.root = parent.partition("/")[0]
         self.revisions.setdefault((pool, parent), []).append(revision)
         self._trees.clear()
-        self._edges = tuple(sorted({r.effective_s for known in self.revisions.values() for r in known}))
-
-    def edges_in(self, a_s: int, b_s: int) -> list[int]:
-        """Instants strictly inside (a, b) at which some set comes into force."""
-        return [e for e in self._edges if a_s < e < b_s]
+        self.edges = sorted({r.effective_s for known in self.revisions.values() for r in known})
 
     def tree_at(self, pool: str, at_s: int) -> ShareTree:
         """The tree of a pool in force at an instant."""
-        edge = -1
-        for candidate in self._edges:
-            if candidate > at_s:
-                break
-            edge = candidate
+        place = bisect_right(self.edges, at_s)
+        edge = self.edges[place - 1] if place else -1
         found = self._trees.get((pool, edge))
         if found is None:
             found = self._trees[(pool, edge)] = self._build(pool, at_s)

@@ -61,10 +61,16 @@ class Writer:
         state = self.state
         for pool in touched:
             found = state.hours.get(hour_s, {}).get(pool, NO_POOL)
-            claimed = sum(sums[CLAIM] for sums in found.accounts.values())
             self.rows[ClusterHour].append(
                 ClusterHour(
-                    state.cluster, pool, hour_s, cause, *node_columns(found.nodes), claimed, state.seq, state.recorded_s
+                    state.cluster,
+                    pool,
+                    hour_s,
+                    cause,
+                    *node_columns(found.nodes),
+                    found.claimed_gpu_ms,
+                    state.seq,
+                    state.recorded_s,
                 )
             )
 
@@ -83,9 +89,7 @@ class Writer:
             OpenHour(state.cluster, pool, account, hour_s, until_s, *columns(sums), state.seq, state.recorded_s)
         )
 
-    def correction(
-        self, event: ClusterEvent, cause: bytes, since_s: int, until_s: int, moved_gpu_ms: int
-    ) -> None:
+    def correction(self, event: ClusterEvent, cause: bytes, since_s: int, until_s: int, moved_gpu_ms: int) -> None:
         """The event at hand changed closed hours."""
         state = self.state
         self.rows[Correction].append(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, assert_never
 
@@ -23,8 +22,6 @@ from ledger.rows import Row
 from ledger.store.protocol import AccountEntry, ShareRequest
 from ledger.units import epoch_us
 from streams.intake import AnyEvent, Record, dead_letter
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 DirectoryEvent = AccountOpened | AccountChanged | AccountClosed | ShareRequested
 
@@ -139,8 +136,7 @@ class Processor:
                 folded.samples.append(event)
                 outcome = Applied()
             case _:
-                recorded = _EPOCH + timedelta(microseconds=archived.recorded_us)
-                outcome = ledger.book.apply(event, recorded, last_tick=last_tick)
+                outcome = ledger.book.apply(event, archived.recorded_us // 1_000_000, last_tick=last_tick)
         folded.outcomes[_name(outcome)] += 1
         return outcome
 

@@ -55,7 +55,7 @@ class Told:
         self.said += 1
         envelope = {"type": f"tenure.{type}.v1", "id": f"e{self.said}", "source": "test", "time": time}
         event = EVENT.validate_python(envelope | {"data": {"cluster": "c"} | data})
-        outcome = self.book.apply(cast("ClusterEvent", event), time)
+        outcome = self.book.apply(cast("ClusterEvent", event), epoch_s(time))
         assert not isinstance(outcome, Refused), outcome.sentence
         return self
 
@@ -191,7 +191,7 @@ def test_pools_stand_apart():
 def test_ratios_are_the_sums_of_the_hours_as_booked(seed: int):
     book = Book("c")
     for event in seeded_log(seed):
-        book.apply(cast("ClusterEvent", event), recorded(event))
+        book.apply(cast("ClusterEvent", event), epoch_s(recorded(event)))
     state = book.state
     now_s, how = state.ticked_s, weighting(state)
     hours = dict(state.hours)
@@ -366,7 +366,7 @@ def test_a_leaf_that_had_children_is_ranked_as_a_leaf():
 def test_the_queue_of_any_log_is_in_order_and_names_its_reasons(seed: int):
     book = Book("c")
     for event in seeded_log(seed):
-        book.apply(cast("ClusterEvent", event), recorded(event))
+        book.apply(cast("ClusterEvent", event), epoch_s(recorded(event)))
         if not isinstance(event, ClockTicked | SharesSet | JobSubmitted):
             continue
         found = queue(book.state)
