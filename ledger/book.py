@@ -13,7 +13,6 @@ from ledger import decisions, statements
 from ledger.change import Change
 from ledger.closing import close_hour, close_through, move_horizon, write_open_hours
 from ledger.corrections import (
-    changed_span,
     correct_hours,
     correct_job,
     correct_node,
@@ -191,11 +190,10 @@ class Book:
             return REPEATED
         self._advance()
         self.mark(facts)
-        new = state.read(job)
+        state.read(job)
         change = Change()
-        correct_job(state, change, job, old)
+        begin, until = correct_job(state, change, job, old)
         change.write(self.writer, event)
-        begin, until = changed_span(old, new)
         if begin < until and begin < state.kept_from_s and state.horizon_s > (state.opens_s or 0):
             self._remark(
                 event,

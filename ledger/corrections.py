@@ -111,17 +111,21 @@ def _wait_span(old: Derived, new: Derived) -> tuple[int, int]:
     return begin, max(w.b_s for w in differing)
 
 
-def correct_job(state: State, change: Change, job: str, old: Derived, *, demand: bool = True) -> None:
+def correct_job(state: State, change: Change, job: str, old: Derived, *, demand: bool = True) -> tuple[int, int]:
     """Book the job as it now reads instead of as `old`, in every closed hour where the two differ.
+
+    Returns the span in which they do, closed or not.
 
     Other jobs are taken as they are read at the moment, so several must be corrected one after the other.
     """
     new = state.derived[job]
-    for hour_s in state.closed_hours(*changed_span(old, new)):
+    span = changed_span(old, new)
+    for hour_s in state.closed_hours(*span):
         _correct_lines(state, change, hour_s, old, new)
         if demand:
             _correct_demand(state, change, hour_s, job, old, new)
         _correct_nodes(state, change, hour_s, job, old, new)
+    return span
 
 
 def _inside(derived: Derived, a_s: int, b_s: int) -> list[DerivedRun]:
