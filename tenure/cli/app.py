@@ -1,0 +1,70 @@
+"""All commands under one name, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from tenure.cli import demo, exits, ingest, output, sql
+
+
+class Commands(TyperGroup):
+    """Tells errors that a person can do something about as a sentence, with their exit code."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- typer keeps its own copy of click to itself
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of our output has gone, as `head` does; what is left has nowhere to go.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(exits.DONE) from None
+        except KeyboardInterrupt:
+            output.note("Stopped. What was taken is kept; run the command again for the rest.")
+            raise typer.Exit(exits.INTERRUPTED) from None
+        except Exception as error:
+            code = exits.code_of(error)
+            if code is None:
+                raise
+            output.note(f"Error: {error}", style="red")
+            raise typer.Exit(code) from None
+
+
+app = typer.Typer(
+    name="tenure",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": output.WIDTH},
+    help="GPU-time budgets for research clusters: what everybody was owed, what they got, and why.",
+    epilog="Exit codes: 0 done, 1 done with findings, 2 wrong usage, 3 nothing there, 4 busy, 5 disk full, "
+    "6 store trouble. docs/cli.md shows every command.",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        output.say(f"tenure {version('tenure')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    pass
+
+
+app.command()(demo.demo)
+app.command()(ingest.ingest)
+app.command()(sql.sql)
+
+
+def main() -> None:
+    """The program `tenure`."""
+    app()

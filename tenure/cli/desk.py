@@ -1,0 +1,118 @@
+"""What a command works at: the open book, with the settings that hold for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ledger.checkpoint import Checkpoint
+from ledger.facts import decode
+from ledger.state import State
+from ledger.store.clickhouse import ClickHouse
+from ledger.units import instant
+from streams.runtime.embedded import TOPIC, Embedded
+from tenure import wiring
+from tenure.cli import exits, output
+from tenure.cli.text import count, moment, plural
+from tenure.config import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """An open book that is not empty. `checkpoints` are those of its clusters, by name."""
+
+    store: ClickHouse
+    place: wiring.Place
+    settings: Settings
+    generation: str
+    checkpoints: dict[str, Checkpoint]
+
+    def cluster(self, named: str | None) -> str:
+        """The cluster meant: the one named, else the configured one, else the only one there is."""
+        wanted = named or self.settings.cluster
+        known = sorted(self.checkpoints)
+        if wanted is None and len(known) == 1:
+            return known[0]
+        if wanted is None:
+            raise exits.Stop(f"the book has several clusters: say --cluster with one of {', '.join(known)}")
+        if wanted not in self.checkpoints:
+            raise exits.Stop(f"the book knows no cluster {wanted!r}, only {', '.join(known)}", exits.NOTHING)
+        return wanted
+
+    def clusters(self, named: str | None) -> list[str]:
+        """The cluster named, or all."""
+        return [self.cluster(named)] if named or self.settings.cluster else sorted(self.checkpoints)
+
+    def state(self, cluster: str) -> State:
+        """The facts of a cluster at its last checkpoint."""
+        return decode(self.checkpoints[cluster].facts)
+
+    def watermarks(self) -> dict[str, object]:
+        """The last tick of each cluster: what the numbers are true at."""
+        return {name: output.iso(instant(c.ticked_s)) for name, c in self.checkpoints.items()}
+
+    def as_of(self, *clusters: str) -> str:
+        """The sentence under a table that says how far it is true."""
+        chosen = [(name, self.checkpoints[name].ticked_s) for name in clusters or sorted(self.checkpoints)]
+        return "True at " + ", ".join(f"{moment(ticked_s)} UTC ({name})" for name, ticked_s in chosen) + "."
+
+    def author(self, named: str | None) -> str:
+        """Who decides: as named, else as configured, else who is logged in."""
+        return named or self.settings.author or wiring.login()
+
+
+@contextmanager
+def open_place(data: Path | None, config: Path | None) -> Iterator[tuple[ClickHouse, wiring.Place, Settings]]:
+    """The store, empty or not."""
+    settings = wiring.load_settings(config)
+    place = wiring.place(data, settings)
+    with wiring.open_store(place) as store:
+        yield store, place, settings
+
+
+@contextmanager
+def reading(data: Path | None, config: Path | None) -> Iterator[Desk]:
+    """The book for reading; what an interrupted command left in the log is folded first."""
+    with open_place(data, config) as (store, place, settings):
+        if unfolded(store):
+            _fold_on(store, place)
+        yield desk(store, place, settings)
+
+
+@contextmanager
+def writing(data: Path | None, config: Path | None) -> Iterator[tuple[Desk, Embedded]]:
+    """The book for writing."""
+    with open_place(data, config) as (store, place, settings), wiring.open_runtime(store, place) as runtime:
+        yield desk(store, place, settings), runtime
+
+
+def desk(store: ClickHouse, place: wiring.Place, settings: Settings) -> Desk:
+    """The desk over an open store; stops where its book is empty."""
+    generation = store.live_generation()
+    checkpoints = store.checkpoints(generation)
+    checkpoints.pop("", None)
+    if not checkpoints:
+        raise exits.Stop(
+            f"the book at {place} is empty: fill it with `tenure demo`, or with `tenure ingest FILE...`", exits.NOTHING
+        )
+    return Desk(store, place, settings, generation, checkpoints)
+
+
+def unfolded(store: ClickHouse) -> int:
+    """Records in the log behind the last checkpoint."""
+    folded = store.checkpoints(store.live_generation()).get("")
+    return store.last_offset(TOPIC, 0) - (folded.position.offset if folded is not None else -1)
+
+
+def _fold_on(store: ClickHouse, place: wiring.Place) -> None:
+    with wiring.open_runtime(store, place) as runtime:
+        records = runtime.resumed.records
+    output.note(f"Folded {plural(records, 'record')} that an interrupted command had left in the log.")
+
+
+def ticked(desk_: Desk, cluster: str) -> str:
+    """The cluster's last tick and how many facts its book is made of."""
+    checkpoint = desk_.checkpoints[cluster]
+    return f"{moment(checkpoint.ticked_s)} UTC, {count(checkpoint.seq)} facts"

@@ -1,0 +1,50 @@
+"""What a command's exit code means, and the one exception that ends a command on purpose."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ledger.store.errors import StoreBusy, StoreError, StoreFull
+from streams.sources.config import ConfigError
+from streams.sources.detect import UnknownFormat
+
+DONE: Final = 0
+FINDINGS: Final = 1
+"""Done, and something needs a look: verify found errors, rows or decisions were refused, generations differ."""
+USAGE: Final = 2
+"""The command line, the configuration or an input file cannot be used."""
+NOTHING: Final = 3
+"""There is no such thing, or the book is empty."""
+BUSY: Final = 4
+"""Another process has the data folder open."""
+FULL: Final = 5
+"""The disk is full."""
+STORE: Final = 6
+"""The store does not answer or cannot do what was asked."""
+INTERRUPTED: Final = 130
+"""Stopped by Ctrl-C."""
+
+
+class Stop(Exception):
+    """Ends a command with a sentence for a person and an exit code."""
+
+    def __init__(self, sentence: str, code: int = USAGE) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+def code_of(error: Exception) -> int | None:
+    """The exit code of an error a person can do something about; None for a fault of the program."""
+    match error:
+        case Stop():
+            return error.code
+        case ConfigError() | UnknownFormat():
+            return USAGE
+        case StoreBusy():
+            return BUSY
+        case StoreFull():
+            return FULL
+        case StoreError():
+            return STORE
+        case _:
+            return None

@@ -1,0 +1,164 @@
+"""Where commands write: tables for people to standard output, JSON for programs, notes to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+WIDTH: Final = 100
+"""Columns where nobody says how many there are: a file, a pipe, a mail."""
+
+Cell = str | Text
+Report = dict[str, object]
+"""What `--json` prints: one object, units in its keys."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console on today's standard output (or error): the terminal's width, or 100 columns."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else WIDTH
+    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def say(sentence: str = "", *, style: str | None = None) -> None:
+    """A line for people."""
+    console().print(escape(sentence), style=style, soft_wrap=True)
+
+
+def note(sentence: str, *, style: str | None = None) -> None:
+    """A line beside the output, on standard error."""
+    console(stderr=True).print(escape(sentence), style=style, soft_wrap=True)
+
+
+def show(table: Table) -> None:
+    """A table."""
+    console().print(table)
+
+
+def table(title: str, *columns: str, caption: str = "") -> Table:
+    """A table; a column that begins with `>` is one of numbers, flush right, and one with `*` never folds."""
+    made = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        caption=caption or None,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+    )
+    for column in columns:
+        name = column.lstrip(">*")
+        made.add_column(
+            name,
+            justify="right" if ">" in column[:2] else "left",
+            no_wrap="*" in column[:2] or ">" in column[:2],
+            overflow="fold",
+        )
+    return made
+
+
+def fill(made: Table, rows: Iterable[Sequence[Cell]]) -> Table:
+    """The table with these rows, as they are: no markup is read from data."""
+    for row in rows:
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return made
+
+
+def emit(report: Report) -> None:
+    """One JSON object on standard output."""
+    sys.stdout.write(json.dumps(report, default=_plain, ensure_ascii=False, indent=2) + "\n")
+
+
+def _plain(value: object) -> object:
+    """What JSON has no word for: instants as RFC 3339, decimals as exact text, bytes as text."""
+    match value:
+        case datetime():
+            return iso(value)
+        case Decimal():
+            return str(value)
+        case bytes():
+            return value.decode("utf-8", "backslashreplace")
+        case tuple() | set() | frozenset():
+            return list(value)
+        case _:
+            return str(value)
+
+
+def iso(at: datetime) -> str:
+    """RFC 3339 in UTC, `Z` at the end."""
+    return at.isoformat().replace("+00:00", "Z")
+
+
+class Rate(ProgressColumn):
+    """How many a second."""
+
+    def render(self, task: Task) -> Text:
+        """The speed so far, blank before there is one."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")
+
+
+class Bars:
+    """Progress of long work: bars on a terminal, silence elsewhere."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def bar(self, what: str, total: int | None) -> Bar:
+        """A new bar; without a total it only counts."""
+        return Bar(self._progress, what, total)
+
+
+class Bar:
+    """One piece of work."""
+
+    def __init__(self, progress: Progress, what: str, total: int | None) -> None:
+        self._progress = progress
+        self._task = progress.add_task(what, total=total)
+
+    def advance(self, by: int) -> None:
+        """So many more are done."""
+        self._progress.advance(self._task, by)
+
+    def done(self) -> None:
+        """All is done, however many they were."""
+        task = self._progress.tasks[self._task]
+        self._progress.update(self._task, total=task.completed, completed=task.completed)
+
+
+@contextmanager
+def bars() -> Iterator[Bars]:
+    """Progress on standard error while the block runs."""
+    out = console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TaskProgressColumn(),
+        Rate(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=out, disable=not out.is_terminal) as progress:
+        yield Bars(progress)

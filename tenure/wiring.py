@@ -1,0 +1,161 @@
+"""Where Tenure touches the machine: the only reader of clock, environment, chance and sockets."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fcntl import LOCK_EX, LOCK_NB, flock
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from ledger.store.clickhouse import ClickHouse, open_chdb, open_server
+from ledger.store.errors import StoreBusy, StoreError
+from streams.runtime.embedded import Embedded
+from tenure.config import Settings, read_settings, server_address
+
+CONFIG: Final = "TENURE_CONFIG"
+DATA: Final = "TENURE_DATA"
+CLICKHOUSE: Final = "TENURE_CLICKHOUSE"
+PASSWORD: Final = "TENURE_CLICKHOUSE_PASSWORD"  # noqa: S105 -- the variable's name
+CONFIG_NAME: Final = "tenure.toml"
+BOOK: Final = "book"
+"""The part of a data folder that is chDB's."""
+LOCK: Final = "writer.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the book is kept: a data folder, and the address of a ClickHouse server if it is kept there."""
+
+    folder: Path
+    server: str | None = None
+
+    @property
+    def book(self) -> Path:
+        """The folder chDB has for itself."""
+        return self.folder / BOOK
+
+    def __str__(self) -> str:
+        return self.server or str(self.folder)
+
+
+# ---------------------------------------------------------------- clock, chance, people
+
+
+def clock() -> datetime:
+    """Now, in UTC."""
+    return datetime.now(UTC)
+
+
+def monotonic_s() -> float:
+    """Seconds since some instant, for measuring how long something took."""
+    return time.monotonic()
+
+
+def new_id() -> str:
+    """A name nobody has used for an event."""
+    return str(uuid4())
+
+
+def login() -> str:
+    """Who sits at the terminal; `unknown` where the system cannot tell."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+# ---------------------------------------------------------------- configuration
+
+
+def load_settings(given: Path | None) -> Settings:
+    """The settings of `--config`, else $TENURE_CONFIG, else ./tenure.toml, else ~/.config/tenure/tenure.toml."""
+    named = given or _path(CONFIG)
+    if named is not None:
+        return read_settings(named)
+    for candidate in (Path(CONFIG_NAME), _home("XDG_CONFIG_HOME", ".config") / "tenure" / CONFIG_NAME):
+        if candidate.is_file():
+            return read_settings(candidate)
+    return Settings()
+
+
+def place(given: Path | None, settings: Settings) -> Place:
+    """Where the book is: `--data`, else $TENURE_DATA, else `data` in the settings, else ~/.local/share/tenure."""
+    folder = given or _path(DATA) or settings.data or _home("XDG_DATA_HOME", ".local/share") / "tenure"
+    given_address = os.environ.get(CLICKHOUSE)
+    return Place(folder.expanduser(), server_address(given_address) if given_address else settings.clickhouse)
+
+
+def editor() -> str:
+    """The command that edits text."""
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+
+
+def _path(name: str) -> Path | None:
+    text = os.environ.get(name)
+    return Path(text) if text else None
+
+
+def _home(variable: str, below: str) -> Path:
+    given = os.environ.get(variable)
+    return Path(given) if given else Path.home() / below
+
+
+# ---------------------------------------------------------------- the book
+
+
+@contextmanager
+def open_store(where: Place) -> Iterator[ClickHouse]:
+    """The book's store with its tables up to date, closed afterwards. Raises a StoreError."""
+    _make(where.folder)
+    store = _server(where.server) if where.server else open_chdb(str(where.book))
+    try:
+        store.migrate()
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def open_runtime(store: ClickHouse, where: Place) -> Iterator[Embedded]:
+    """The one writer of the book, which first folds what an interrupted one left. Raises a StoreError.
+
+    chDB admits one process per folder; on a server, a lock in the data folder keeps writers of this host apart.
+    """
+    with (where.folder / LOCK).open("w") as lock:
+        try:
+            flock(lock, LOCK_EX | LOCK_NB)
+        except BlockingIOError as held:
+            raise StoreBusy(f"another process writes to the book at {where}: wait for it, or stop it") from held
+        runtime = Embedded(store, clock)
+        yield runtime
+        runtime.save()
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise StoreError(
+            f"{folder} cannot be made ({wrong.strerror}): name a folder you may write to, with --data or {DATA}"
+        ) from wrong
+
+
+def _server(address: str) -> ClickHouse:
+    parts = urlsplit(address)
+    secure = parts.scheme == "https"
+    return open_server(
+        parts.hostname or "localhost",
+        port=parts.port or (8443 if secure else 8123),
+        user=parts.username or "default",
+        password=os.environ.get(PASSWORD, ""),
+        secure=secure,
+        database=parts.path.strip("/") or "tenure",
+    )
