@@ -59,10 +59,21 @@ def tellings(span: Span, attempts: tuple[Attempt, ...], chance: Chance) -> list[
         chance.choice([-1, 1, 1], count).tolist(),
         strict=True,
     )
-    return [
+    drawn = [
         _telling(span, attempt, names[which], after_s, sign * wrong_s)
         for attempt, which, after_s, wrong_s, sign in columns
     ]
+    return _with_a_correction(span, drawn)
+
+
+def _with_a_correction(span: Span, drawn: list[Telling]) -> list[Telling]:
+    """A short demo may draw none, and every demo has one to show: then the first run with room for it."""
+    if any(telling.manner == "corrected" for telling in drawn):
+        return drawn
+    least_s, wrong_s = CORRECTED_AFTER_S[0], WRONG_BY_S[1]
+    forced = [_telling(span, telling.attempt, "corrected", least_s, wrong_s) for telling in drawn]
+    chosen = next(n for n, telling in enumerate(forced) if telling.manner == "corrected")
+    return [*drawn[:chosen], forced[chosen], *drawn[chosen + 1 :]]
 
 
 def _telling(span: Span, attempt: Attempt, manner: Manner, after_s: int, wrong_s: int) -> Telling:

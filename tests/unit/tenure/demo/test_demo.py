@@ -31,7 +31,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(short: Demo)
     assert generate(short.seed + 1, days=3).events != short.events
 
 
-@pytest.mark.parametrize("seed", [0, 5, 15, 32])
+@pytest.mark.parametrize("seed", [0, 15, 32, 35])
 def test_one_day_is_enough_for_the_whole_story(seed: int):
     demo = generate(seed, days=1)
     kinds = {json.loads(line)["type"] for line in demo.events}

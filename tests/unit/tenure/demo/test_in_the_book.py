@@ -3,6 +3,7 @@
 from ledger.book import Book
 from ledger.events import EVENT, AccountChanged, AccountClosed, AccountOpened, GpuSampled, ShareRequested
 from ledger.outcomes import Refused, Repeated
+from ledger.units import epoch_s
 from tenure.demo import CLUSTER, Demo
 
 ELSEWHERE = (AccountOpened, AccountChanged, AccountClosed, ShareRequested, GpuSampled)
