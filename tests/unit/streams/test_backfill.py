@@ -171,3 +171,20 @@ def test_the_order_of_the_input_does_not_matter(order):
 def test_it_is_an_iterator():
     log = backfill([run("a", H, H + 10)], recorded_at=FAR + timedelta(1))
     assert next(log).id == "run/a"
+
+
+def test_decisions_and_ends_of_jobs_keep_their_place():
+    from ledger.events.decisions import ChildShare, SharesSet, SharesSetData
+    from ledger.events.jobs import JobEnded, JobEndedData
+
+    shares = SharesSetData(
+        cluster="c", parent="lab", children=(ChildShare(child="a", share_percent=50),), author="t", expected_revision=0
+    )
+    divided = SharesSet(id="shares", source="t", time=instant(H), data=shares)
+    left = JobEnded(
+        id="left", source="t", time=instant(H + 9_000), data=JobEndedData(cluster="c", job="j", outcome="cancelled")
+    )
+    log = names(backfill([left, run("a", H, H + 10), waiting("j", H + 10), divided], recorded_at=FAR))
+    assert log[:3] == ["shares", "run/a", "job/j"]
+    assert log[-1] == "c/2026-11-30T04:05:00Z", "the hour in which the job left its place has data"
+    assert log[3:6] == ["c/2026-11-30T02:05:00Z", "c/2026-11-30T03:05:00Z", "left"]

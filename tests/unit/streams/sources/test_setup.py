@@ -141,3 +141,25 @@ def test_the_peak_is_the_most_at_any_second_up_to_whole_gpus(runs):
     changes = [c for start, length, milli in runs for c in ((start, milli), (start + length, -milli))]
     by_second = [sum(m for s, n, m in runs if s <= t < s + n) for t in range(61)]
     assert peak_milli(changes) == -(-max(by_second) // 1_000) * 1_000
+
+
+def test_nodes_that_are_stated_are_not_inferred():
+    """Node statements and runs come from two files of one cluster."""
+    config, history = source_config('cluster = "c"\nsnapshot_at = 2026-11-30T01:00:00Z'), History()
+    listed = b"NodeName=gn1 Gres=gpu:h100:8 State=IDLE\n"
+    ran = (HEAD + row(1, H, H + 10) + row(2, H, H + 10, node="gn2")).encode()
+    list(seen(cluster_events_of(read("scontrol-node", listed, config)), history))
+    list(seen(cluster_events_of(read("sacct", ran, config)), history))
+    assert nodes(preamble(config, history)) == [("gn2", "h100", 1_000)]
+
+
+def test_jobs_that_only_waited_open_the_book_and_name_their_account():
+    pending = f"1|eve|vision|c|CANCELLED|{H + 10}|None|{H + 20}||None assigned\n".replace("||", "|gres/gpu=1|")
+    events = set_up("shares = [{ parent = 'lab', equal = true }]", pending)
+    assert epoch_s(events[0].data.opens_at) == H
+    assert [c.child for c in events[-1].data.children] == ["vision"]
+
+
+def test_equal_shares_of_nobody_are_an_empty_set():
+    *_, shares = set_up("shares = [{ parent = 'other', equal = true }]", row(1, H, H + 1))
+    assert shares.data.children == ()

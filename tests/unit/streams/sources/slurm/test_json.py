@@ -215,3 +215,78 @@ def test_names_in_bytes_that_are_not_utf8_stay_visible():
     data = b'{"jobs": [' + job + b"]}"
     (submitted,) = events("slurm-jobs-json", data)
     assert submitted.data.account == "caf\\xe9"
+
+
+def message(*jobs):
+    attributes = {"time": "2026-11-30T02:00:00+01:00", "cluster": "c", "slurm_jobs": jobs}
+    return json.dumps({"meta": {"producer": "sonar"}, "data": {"attributes": attributes}}).encode()
+
+
+def sonar_job(**given):
+    return {
+        "job_id": 5, "job_state": "RUNNING", "user_name": "eve", "account": "a",
+        "submit_time": "2026-11-30T01:00:00+01:00", "start_time": "2026-11-30T01:00:00+01:00", "nodes": ["gn1"],
+        "sacct": {"AllocTRES": "gres/gpu=2", "ElapsedRaw": 9},
+    } | given  # fmt: skip
+
+
+def test_sonar_names_tasks_components_and_details():
+    found = list(
+        read(
+            "sonar-json",
+            message(
+                sonar_job(array_job_id=4, array_task_id=7),
+                sonar_job(het_job_id=3, het_job_offset=1),
+                sonar_job(job_id=6, gres_detail=["gpu:h100:2(IDX:1,3)"]),
+            ),
+            CONFIG,
+        )
+    )
+    runs = [e.data for e in events_of(found)]
+    assert [(r.job, r.gang) for r in runs] == [("4_7", None), ("3+1", "3"), ("6", None)]
+    assert [(p.gpus_milli, p.gpu_indices) for p in runs[2].placements] == [(2_000, (1, 3))]
+    assert runs[2].gpu_type == "h100"
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"job_id": None}, "no_job_id"),
+        ({"job_state": "WOBBLING"}, "unknown_state"),
+        ({"start_time": "soon"}, "time_not_understood"),
+        ({"user_name": "u" * 300}, "values_not_accepted"),
+        ({"job_state": "COMPLETED"}, "ended_without_end"),
+    ],
+)
+def test_a_job_of_a_message_that_is_wrong_is_named_and_kept(given, reason):
+    bad, good = read("sonar-json", message(sonar_job(**given), sonar_job(job_id=6)), CONFIG)
+    assert (name_of(bad), name_of(good)) == (f"unreadable:{reason}", "first_statement")
+    assert json.loads(bad.raw) == sonar_job(**given)
+
+
+def test_a_heterogeneous_component_of_the_controller():
+    job = {
+        "job_id": 8, "het_job_id": 7, "het_job_offset": 1, "user_id": 1001, "job_state": ["RUNNING"], "nodes": "gn1",
+        "submit_time": T0, "start_time": T0, "tres_alloc_str": "gres/gpu=2", "gres_detail": ["gpu:2(IDX:0-1)", ""],
+    }  # fmt: skip
+    (run,) = events("slurm-jobs-json", json.dumps({"jobs": [job]}).encode())
+    assert (run.data.job, run.data.gang, run.data.user) == ("7+1", "7", "1001")
+    assert [(p.node, p.gpus_milli, p.gpu_indices) for p in run.data.placements] == [("gn1", 2_000, None)], (
+        "details for more nodes than there are say nothing of where"
+    )
+
+
+def test_an_array_accounting_has_not_split_is_written_out():
+    job = {
+        "job_id": 6, "array": {"job_id": 6, "task": "2-3%1", "task_id": None}, "user": "eve", "account": "a",
+        "nodes": "None assigned", "state": {"current": "PENDING"}, "time": {"submission": T0},
+        "tres": {"allocated": [], "requested": [{"type": "gres", "name": "gpu", "count": 1}]},
+    }  # fmt: skip
+    assert [e.data.job for e in events("slurmdb-jobs-json", json.dumps({"jobs": [job]}).encode())] == ["6_2", "6_3"]
+
+
+@pytest.mark.parametrize("data", [b"[]", b"x", b'{"jobs": []} more', b'{"a": [[[' * 9_000])
+def test_what_is_no_answer_is_named(data):
+    found = list(read("slurm-jobs-json", data, CONFIG))
+    assert [r.reason for r in found if isinstance(r, Unreadable)][-1] in {"not_json", "truncated"}
+    assert data.endswith(found[-1].raw)
