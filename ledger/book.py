@@ -50,6 +50,9 @@ from ledger.statements import NodeStatement, cause_of
 from ledger.units import FOREVER_S, HOUR_S, epoch_s, epoch_us, instant
 from ledger.writer import Writer
 
+EARLIEST_S = 946_684_800
+"""2000-01-01: an earlier node statement would open the book, and close its hours, from there on."""
+
 FUTURE_S = HOUR_S
 """An event may be this much ahead of the instant it was recorded: clocks differ, but not by more."""
 
@@ -80,7 +83,7 @@ class Book:
         state = self.state
         time_us = epoch_us(event.time)
         state.recorded_s = max(state.recorded_s, recorded_s)
-        refused = self._from_the_future(event, time_us // 1_000_000, recorded_s)
+        refused = self._out_of_time(event, time_us // 1_000_000, recorded_s)
         if refused is not None:
             return refused
         match event:
@@ -126,15 +129,26 @@ class Book:
 
     # -- common to all
 
-    def _from_the_future(self, event: ClusterEvent, latest: int, recorded_s: int) -> Refused | None:
+    def _out_of_time(self, event: ClusterEvent, at_s: int, recorded_s: int) -> Refused | None:
+        """Why the instants the event speaks of cannot be: ahead of the record, or of a clock that was never set."""
+        earliest = latest = at_s
         match event:
             case RunObserved():
+                earliest = min(at_s, epoch_s(event.data.started_at))
                 told = (event.data.started_at, event.data.ended_at)
-                latest = max(latest, *(epoch_s(t) for t in told if t is not None))
+                latest = max(at_s, *(epoch_s(t) for t in told if t is not None))
             case ClockTicked():
-                latest = max(latest, epoch_s(event.data.at))
+                latest = max(at_s, epoch_s(event.data.at))
+            case PolicySet() if event.data.opens_at is not None:
+                earliest = min(at_s, epoch_s(event.data.opens_at))
             case _:
                 pass
+        if earliest < EARLIEST_S:
+            return Refused(
+                "clock_not_set",
+                f"it speaks of {instant(earliest):%Y-%m-%d %H:%M:%S} UTC, before any cluster of GPUs; "
+                "an instant of 0 often means unknown: leave it out, or set the clock of the source",
+            )
         if latest <= recorded_s + FUTURE_S:
             return None
         return Refused(

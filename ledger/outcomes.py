@@ -12,6 +12,7 @@ RefusalName = Literal[
     "end_before_start",
     "wrong_topic",
     "from_the_future",
+    "clock_not_set",
     "beyond_horizon",
     "stale_revision",
     "shares_over_100",
