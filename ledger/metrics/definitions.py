@@ -95,7 +95,8 @@ class Definition:
 
 
 def _amount(name: str, meaning: str, column: str, *sources: Source) -> Definition:
-    return Definition(name, "GPU-hours", meaning, f"Σ {column} / 3,600,000", column, GPU_HOUR_MS, sources)
+    formula = f"Σ {column.removesuffix('_gpu_ms').replace('_', ' ')}"
+    return Definition(name, "GPU-hours", meaning, formula, column, GPU_HOUR_MS, sources)
 
 
 _BOOK: Final = (CAPACITY, NODES)
@@ -131,6 +132,19 @@ _ALL: Final = (
         _BOOK,
     ),
     Definition(
+        "occupancy",
+        "ratio",
+        "how much of the available GPU time was held by runs",
+        "occupied / (capacity − unavailable)",
+        "occupied_gpu_ms",
+        "available_gpu_ms",
+        _BOOK,
+    ),
+    _amount("capacity_gpu_hours", "the GPU time there was", "capacity_gpu_ms", *_BOOK),
+    _amount("available_gpu_hours", "capacity less what was unavailable", "available_gpu_ms", *_BOOK),
+    _amount("unoccupied_gpu_hours", "healthy GPU time that no run held", "unoccupied_gpu_ms", *_BOOK),
+    # ------------------------------------------------------------ nodes
+    Definition(
         "mtbf",
         "s",
         "how long a node is available between two failures",
@@ -148,16 +162,7 @@ _ALL: Final = (
         "repairs",
         (NODE_STATES,),
     ),
-    # ------------------------------------------------------------ occupancy
-    Definition(
-        "occupancy",
-        "ratio",
-        "how much of the available GPU time was held by runs",
-        "occupied / (capacity − unavailable)",
-        "occupied_gpu_ms",
-        "available_gpu_ms",
-        _BOOK,
-    ),
+    # ------------------------------------------------------------ occupied time
     Definition(
         "funded_share",
         "ratio",
@@ -167,9 +172,6 @@ _ALL: Final = (
         "occupied_gpu_ms",
         _ANY,
     ),
-    _amount("capacity_gpu_hours", "the GPU time there was", "capacity_gpu_ms", *_BOOK),
-    _amount("available_gpu_hours", "capacity less what was unavailable", "available_gpu_ms", *_BOOK),
-    _amount("unoccupied_gpu_hours", "healthy GPU time that no run held", "unoccupied_gpu_ms", *_BOOK),
     _amount("occupied_gpu_hours", "GPU time that runs held", "occupied_gpu_ms", *_ANY),
     _amount("funded_gpu_hours", "occupied GPU time that a budget paid for", "funded_gpu_ms", *_ANY),
     _amount("unfunded_gpu_hours", "occupied GPU time that no budget paid for", "unfunded_gpu_ms", *_ANY),
@@ -232,6 +234,7 @@ _ALL: Final = (
         "known_runs",
         "runs",
     ),
+    # ------------------------------------------------------------ requests
     Definition(
         "high_priority_share",
         "ratio",
@@ -292,7 +295,7 @@ _ALL: Final = (
         "idle_gpu_hours",
         "GPU-hours",
         "occupied GPU time sampled at zero: at least so much was held for nothing",
-        "Σ sampled time at zero / 3,600,000",
+        "Σ sampled time at zero",
         "idle_gpu_ms",
         GPU_HOUR_MS,
         (OCCUPIED,),
@@ -303,7 +306,7 @@ _ALL: Final = (
         "utilized_gpu_hours",
         "GPU-hours",
         "sampled GPU time times utilization: at least so much was used",
-        "Σ (utilization × sampled time) / 3,600,000",
+        "Σ (utilization × sampled time)",
         "utilized_gpu_ms",
         GPU_HOUR_MS,
         (OCCUPIED,),
@@ -314,7 +317,7 @@ _ALL: Final = (
         "funded_utilized_gpu_hours",
         "GPU-hours",
         "sampled GPU time of funded runs times utilization: at least so much was used",
-        "Σ (utilization × sampled time of funded runs) / 3,600,000",
+        "Σ (utilization × sampled time of funded runs)",
         "funded_utilized_gpu_ms",
         GPU_HOUR_MS,
         (OCCUPIED,),
@@ -337,7 +340,7 @@ _ALL: Final = (
         "lost_to_failures_gpu_hours",
         "GPU-hours",
         "running time not banked when a run failed, ran out of memory or lost its node",
-        "Σ unbanked of runs that ended node_failure, failed or out_of_memory / 3,600,000",
+        "Σ unbanked of runs that ended node_failure, failed or out_of_memory",
         "lost_to_failures_gpu_ms",
         GPU_HOUR_MS,
         (LOST,),
@@ -348,7 +351,7 @@ _ALL: Final = (
         "lost_to_preemption_gpu_hours",
         "GPU-hours",
         "running time not banked when a run was preempted",
-        "Σ unbanked of runs that ended preempted / 3,600,000",
+        "Σ unbanked of runs that ended preempted",
         "lost_to_preemption_gpu_ms",
         GPU_HOUR_MS,
         (LOST,),
@@ -359,7 +362,7 @@ _ALL: Final = (
         "lost_to_restarts_gpu_hours",
         "GPU-hours",
         "running time not banked when somebody requeued a run",
-        "Σ unbanked of runs that ended requeued / 3,600,000",
+        "Σ unbanked of runs that ended requeued",
         "lost_to_restarts_gpu_ms",
         GPU_HOUR_MS,
         (LOST,),
