@@ -145,10 +145,13 @@ class JobFacts:
         return base._replace(**changes) if changes else base
 
     def reaches_back(self) -> bool:
-        """Whether a new end or pause may change time long before it: a refund, or a pause placed before the end."""
-        for end in self.ended:
-            if end.outcome == "node_failure":
-                return True
+        """Whether what is said next may change time long before it.
+
+        A refund, or a pause placed before the end; an end told of the job alone, which a start or an end of one
+        attempt hands over to another; a wait that takes its terms from whichever run comes next.
+        """
+        if self.ended or (len(self.attempts) > 1 and not self.submitted):
+            return True
         for attempt in self.attempts.values():
             if attempt.end is not None and attempt.end.outcome == "node_failure":
                 return True
