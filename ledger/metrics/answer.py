@@ -18,6 +18,8 @@ Row: TypeAlias = Mapping[str, object]
 Closed: TypeAlias = Mapping[tuple[str, int], int]
 """(cluster, start of a bucket) -> closed hours in it."""
 
+NO_ROW: Row = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -72,27 +74,27 @@ def metrics_of(
     found: dict[tuple[str, ...], dict[int, Row]] = {} if names else {(): {}}
     for row in rows:
         found.setdefault(tuple(str(row[name]) for name in names), {})[whole(row["bucket_s"])] = row
-    return [
-        _metric(definition, question, bucket, tuple(zip(names, group, strict=True)), by_bucket, closed)
-        for group, by_bucket in sorted(found.items())
-        for bucket in buckets
-    ]
+    of_clusters: dict[str, list[tuple[int, int]]] = {}
+    metrics: list[Metric] = []
+    for key, by_bucket in sorted(found.items()):
+        group = tuple(zip(names, key, strict=True))
+        cluster = dict(group).get("cluster") or question.cluster
+        if cluster not in of_clusters:
+            of_clusters[cluster] = _closed_of(cluster, buckets, closed)
+        metrics += [
+            _metric(definition, bucket, group, by_bucket.get(bucket.from_s, NO_ROW), covered)
+            for bucket, covered in zip(buckets, of_clusters[cluster], strict=True)
+        ]
+    return metrics
 
 
 def _metric(
-    definition: Definition,
-    question: Question,
-    bucket: Bucket,
-    group: tuple[tuple[str, str], ...],
-    by_bucket: Mapping[int, Row],
-    closed: Closed,
+    definition: Definition, bucket: Bucket, group: tuple[tuple[str, str], ...], row: Row, closed: tuple[int, int]
 ) -> Metric:
-    row = by_bucket.get(bucket.from_s, {})
     constant = definition.denominator
+    covered, coverable = closed
     if definition.covered:
         covered, coverable = whole(row.get(definition.covered, 0)), whole(row.get(definition.coverable, 0))
-    else:
-        covered, coverable = _closed_of(dict(group).get("cluster") or question.cluster, bucket, closed)
     return Metric(
         name=definition.name,
         unit=definition.unit,
@@ -105,11 +107,16 @@ def _metric(
     )
 
 
-def _closed_of(cluster: str, bucket: Bucket, closed: Closed) -> tuple[int, int]:
-    """(closed hours, hours) of a cluster in a bucket; of every cluster that closed any for ''."""
+def _closed_of(cluster: str, buckets: list[Bucket], closed: Closed) -> list[tuple[int, int]]:
+    """(closed hours, hours) of a cluster in each bucket; of every cluster that closed any for ''."""
     clusters = {name for name, _ in closed if cluster in {"", name}} or {cluster}
-    hours = (bucket.until_s - bucket.from_s) // HOUR_S
-    return sum(closed.get((name, bucket.from_s), 0) for name in clusters), hours * len(clusters)
+    return [
+        (
+            sum(closed.get((name, bucket.from_s), 0) for name in clusters),
+            (bucket.until_s - bucket.from_s) // HOUR_S * len(clusters),
+        )
+        for bucket in buckets
+    ]
 
 
 def whole(value: object) -> int:
