@@ -98,7 +98,8 @@ def standing(state: State, pool: str) -> dict[str, Ratio]:
 
     Over [hour of t − window, t), the open part provisional: claim with grants, delivered = charged − refunded; and
     what running contracts still bind at t. An account's is that of all below it, summed before it is floored.
-    With a half-life every kept hour counts. Accounts that left the tree stay while something of theirs counts.
+    With a half-life every kept hour counts; of a window longer than the horizon only the hours still kept.
+    Accounts that left the tree stay while something of theirs counts.
     """
     if not state.ticked_s:
         return {}
