@@ -188,7 +188,8 @@ class Book:
     def _put(self, event: ClusterEvent, job: str, from_s: int, put: Callable[[JobFacts], bool]) -> Outcome:
         """Change a job's facts; where what changes may reach closed hours, post the difference.
 
-        `from_s` is the first instant the statement itself can change, the facts known so far left aside.
+        `from_s` is the first instant the statement itself can change, the facts known so far left aside. Readings of
+        stale jobs, this one's included, still hold in closed hours: a closing reads all of them anew.
         """
         state = self.state
         facts = state.job(job)
@@ -198,7 +199,6 @@ class Book:
             self._advance()
             self.mark(facts)
             return APPLIED
-        state.read_all()
         old = state.derived.get(job, NOTHING)
         if not put(facts):
             return REPEATED

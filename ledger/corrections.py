@@ -31,7 +31,7 @@ from ledger.hours import CLAIM, DEMAND, FIELDS, GRANT, PoolHour
 from ledger.nodes import Node
 from ledger.postings import Legs, difference, transfer
 from ledger.runs import DerivedRun
-from ledger.state import Derived, State
+from ledger.state import NOTHING, Derived, State
 from ledger.units import HOUR_S
 
 
@@ -185,7 +185,7 @@ def _set_demand(state: State, change: Change, hour_s: int, pools: set[str] | Non
     until_s = hour_s + HOUR_S
     asking: dict[str, list[Asker]] = {}
     for name in state.jobs:
-        for pool, asker in _askers(state, name, state.derived[name], hour_s, until_s):
+        for pool, asker in _askers(state, name, state.derived.get(name, NOTHING), hour_s, until_s):
             asking.setdefault(pool, []).append(asker)
     for pool in asking.keys() | state.hours.get(hour_s, {}).keys():
         if pools is not None and pool not in pools:

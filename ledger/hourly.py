@@ -59,6 +59,8 @@ def hour_book(state: State, a_s: int, b_s: int, jobs: Iterable[str]) -> HourBook
                 for node, occupant in occupants_of(run, a_s, b_s):
                     occupants.setdefault(node, []).append(occupant)
         for wait in derived.waits:
+            if wait.a_s >= b_s or wait.b_s <= a_s:
+                continue
             for pool, asker in wait_askers(state, name, wait, a_s, b_s):
                 askers.setdefault(pool, []).append(asker)
     for pool, asking in askers.items():
