@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tenure.cli import demo, exits, ingest, output, sql
+from tenure.cli import accounts, demo, exits, explain, ingest, jobs, output, queue, sql
 
 
 class Commands(TyperGroup):
@@ -62,6 +62,10 @@ def _root(
 
 app.command()(demo.demo)
 app.command()(ingest.ingest)
+app.command()(accounts.accounts)
+app.command()(jobs.jobs)
+app.command()(explain.explain)
+app.command()(queue.queue)
 app.command()(sql.sql)
 
 

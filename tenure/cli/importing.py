@@ -16,9 +16,9 @@ from ledger.state import State
 from ledger.units import HOUR_S, epoch_us
 from streams.backfill import backfill
 from streams.sources import registry
-from streams.sources.config import SourceConfig
+from streams.sources.config import ConfigError, SourceConfig
 from streams.sources.detect import Format, UnknownFormat, detect
-from streams.sources.files.mapping import FilesMapping
+from streams.sources.files.mapping import SHIPPED, FilesMapping
 from streams.sources.load import load
 from streams.sources.reading import AnyEvent, Known, Reading, Statement, Tally, Unreadable, tallied
 from streams.sources.setup import INFERRED, ClusterHistory, History, preamble, seen
@@ -83,9 +83,19 @@ def read(path: Path, named: str | None, config: Source | None) -> File:
     file = File(path, kind)
     if kind == "events":
         file.text = unpacked(data)[0]
-    for reading in tallied(registry.read(kind, data, config), file.tally):
-        file.take(reading)
+    try:
+        for reading in tallied(registry.read(kind, data, config), file.tally):
+            file.take(reading)
+    except ConfigError as wrong:
+        raise exits.Stop(f"{path}: {wrong}. {_needs(kind)}") from wrong
     return file
+
+
+def _needs(kind: Format) -> str:
+    """What to write for a format that is not read without being told how."""
+    if kind == "csv":
+        return f"Say --mapping with {', '.join(SHIPPED)} or a TOML file, or --source NAME for [files.NAME]"
+    return "Say whose records they are with --cluster NAME, or --source NAME for [slurm.NAME] of the configuration"
 
 
 def letters(file: File, cluster: str, now: datetime) -> list[DeadLetter]:

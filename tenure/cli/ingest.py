@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from streams.sources.config import SourceConfig
 from streams.sources.detect import ALIASES
 from streams.sources.files import mapping as mappings
 from streams.sources.files.mapping import SHIPPED, FilesMapping
-from streams.sources.reading import Unreadable
+from streams.sources.reading import SKIPPED_SENTENCES, Unreadable
 from tenure import wiring
 from tenure.cli import exits, importing, options, output
 from tenure.cli.desk import open_place
@@ -24,13 +25,23 @@ from tenure.config import Settings
 COLUMNS = {
     "Runs": ("first_statement",),
     "Further": ("further_statement", "node_again"),
-    "Waited only": ("never_started",),
+    "Waited": ("never_started",),
     "Nodes": ("node",),
     "Events": ("event",),
     "Steps": ("step",),
     "No GPUs": ("job_without_gpus", "node_without_gpus", "gpus_not_recorded"),
 }
 """Readings with a column of their own; the rest of those understood is counted under `Other`."""
+MEANS: Mapping[str, str] = {
+    "first_statement": "is the first to speak of a run",
+    "further_statement": "says more of a run, or says it again",
+    "never_started": "is a job that has not started, or never did",
+    "node": "is the first to speak of a node",
+    "node_again": "says more of a node, or says it again",
+    "event": "is an event",
+    **{str(kind): sentence for kind, sentence in SKIPPED_SENTENCES.items()},
+}
+KEPT = "cannot be used: it is kept with its bytes as a dead letter"
 SHOWN_LETTERS = 3
 
 
@@ -144,22 +155,26 @@ def _summary_json(summary: Summary | None) -> dict[str, object] | None:
 
 
 def _table(files: list[importing.File]) -> Table:
-    made = output.table("Rows of the files", "File", "Format", ">Rows", *(f">{c}" for c in COLUMNS), ">Other", ">Dead")
-    output.fill(made, (_row(f.path.name, f.format, f.tally.counts) for f in files))
-    if len(files) > 1:
-        total: Counter[str] = Counter()
-        for file in files:
-            total += file.tally.counts
+    """One file: a row per reading, explained. Several: a row per file, a column for each reading there is."""
+    if len(files) == 1:
+        (file,) = files
+        made = output.table(f"{file.path.name}: {file.format}", ">Rows", "*Reading", "which means that the row")
+        output.fill(made, [[count(n), name, MEANS.get(name, KEPT)] for name, n in file.tally.counts.most_common()])
         made.add_section()
-        output.fill(made, [_row(plural(len(files), "file"), "", total)])
-    return made
+        return output.fill(made, [[count(file.tally.rows), "all", ""]])
+    total: Counter[str] = sum((file.tally.counts for file in files), Counter())
+    groups = [name for name, readings in COLUMNS.items() if any(total[r] for r in readings)]
+    made = output.table("Rows of the files", "~File", ">Rows", *(f">{g}" for g in groups), ">Other", ">Dead")
+    output.fill(made, (_row(f.path.name, f.tally.counts, groups) for f in files))
+    made.add_section()
+    return output.fill(made, [_row(plural(len(files), "file"), total, groups)])
 
 
-def _row(name: str, format: str, counts: Counter[str]) -> list[str]:
-    named = [sum(counts[r] for r in readings) for readings in COLUMNS.values()]
+def _row(name: str, counts: Counter[str], groups: list[str]) -> list[str]:
+    named = [sum(counts[r] for r in COLUMNS[group]) for group in groups]
     dead = sum(n for reading, n in counts.items() if reading.startswith("unreadable:"))
     rows = counts.total()
-    return [name, format, *(count(n) for n in (rows, *named, rows - sum(named) - dead, dead))]
+    return [name, *(count(n) for n in (rows, *named, rows - sum(named) - dead, dead))]
 
 
 def _tell_rows(files: list[importing.File]) -> None:

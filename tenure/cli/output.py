@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
+from textwrap import wrap
 from typing import Final
 
 from rich import box
@@ -23,8 +24,10 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
+
+from ledger.units import instant
 
 WIDTH: Final = 100
 """Columns where nobody says how many there are: a file, a pipe, a mail."""
@@ -38,7 +41,7 @@ def console(*, stderr: bool = False) -> Console:
     """A console on today's standard output (or error): the terminal's width, or 100 columns."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else WIDTH
-    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+    return Console(file=stream, width=width, highlight=False, emoji=False)
 
 
 def say(sentence: str = "", *, style: str | None = None) -> None:
@@ -51,13 +54,29 @@ def note(sentence: str, *, style: str | None = None) -> None:
     console(stderr=True).print(escape(sentence), style=style, soft_wrap=True)
 
 
+def wrapped(head: str, sentence: str) -> None:
+    """A sentence that folds under itself, to the right of its head."""
+    out = console()
+    lines = wrap(sentence, max(20, out.width - len(head))) or [""]
+    for at, line in enumerate(lines):
+        out.print(escape((head if at == 0 else " " * len(head)) + line), soft_wrap=True)
+
+
 def show(table: Table) -> None:
-    """A table."""
-    console().print(table)
+    """A table; in a file or a pipe without the blanks that fill its lines."""
+    out = console()
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as captured:
+        out.print(table)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def table(title: str, *columns: str, caption: str = "") -> Table:
-    """A table; a column that begins with `>` is one of numbers, flush right, and one with `*` never folds."""
+    """A table. In front of a column's name `>` means numbers, flush right; `*` text that is never cut; `~` text cut
+    where there is no room; others fold.
+    """
     made = Table(
         title=title,
         title_justify="left",
@@ -65,16 +84,17 @@ def table(title: str, *columns: str, caption: str = "") -> Table:
         caption=caption or None,
         caption_justify="left",
         box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
     )
     for column in columns:
-        name = column.lstrip(">*")
+        kind, name = (column[0], column[1:]) if column[:1] in set(">*~") else ("", column)
         made.add_column(
             name,
-            justify="right" if ">" in column[:2] else "left",
-            no_wrap="*" in column[:2] or ">" in column[:2],
-            overflow="fold",
+            justify="right" if kind == ">" else "left",
+            no_wrap=kind in set(">*"),
+            overflow="ellipsis" if kind == "~" else "fold",
         )
     return made
 
@@ -82,8 +102,15 @@ def table(title: str, *columns: str, caption: str = "") -> Table:
 def fill(made: Table, rows: Iterable[Sequence[Cell]]) -> Table:
     """The table with these rows, as they are: no markup is read from data."""
     for row in rows:
-        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+        made.add_row(*(_cell(column, cell) for column, cell in zip(made.columns, row, strict=True)))
     return made
+
+
+def _cell(column: Column, cell: Cell) -> Text:
+    text = Text(cell) if isinstance(cell, str) else cell
+    if column.overflow == "ellipsis":
+        text.no_wrap, text.overflow = True, "ellipsis"
+    return text
 
 
 def emit(report: Report) -> None:
@@ -109,6 +136,11 @@ def _plain(value: object) -> object:
 def iso(at: datetime) -> str:
     """RFC 3339 in UTC, `Z` at the end."""
     return at.isoformat().replace("+00:00", "Z")
+
+
+def iso_s(second: int | None) -> str | None:
+    """RFC 3339 in UTC of an epoch second."""
+    return None if second is None else iso(instant(second))
 
 
 class Rate(ProgressColumn):

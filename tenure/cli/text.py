@@ -30,6 +30,11 @@ def gpus(milli: int) -> str:
     return f"{milli // GPU_MILLI:,}" if milli % GPU_MILLI == 0 else f"{milli / GPU_MILLI:,.3f}"
 
 
+def of_gpus(milli: int) -> str:
+    """`1 GPU`, `8 GPUs`."""
+    return f"{gpus(milli)} {'GPU' if milli == GPU_MILLI else 'GPUs'}"
+
+
 def ratio(value: Ratio | None) -> str:
     """ρ to three decimals, ∞ for use without a claim."""
     if value is None:
@@ -91,3 +96,8 @@ def bytes_(number: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1_024
     return f"{size:.1f} TiB"
+
+
+def below_root(account: str) -> str:
+    """A path without its root, which is the same for all; the root itself and a bare name as they are."""
+    return account.partition("/")[2] or account or NONE
