@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -19,6 +20,7 @@ from ledger.archive import DeadLetter
 from ledger.checkpoint import Position
 from ledger.events import GpuSampled
 from ledger.rows import Posting
+from ledger.store.errors import StoreError
 from ledger.store.protocol import SAMPLES_KEPT_S, Samples, Store
 from ledger.units import DAY_S, HOUR_S, epoch_s, epoch_us
 from streams.intake import Record, from_archive, record
@@ -63,6 +65,7 @@ class Embedded:
         self._next = store.last_offset(TOPIC, 0) + 1
         self._saved_at: datetime = clock()
         self._unsummed: dict[str, dict[int, None]] = {}
+        self._torn = False
         self.resumed = self._resume(checkpoints[""].position.offset if "" in checkpoints else -1)
 
     def _resume(self, after: int) -> Summary:
@@ -89,8 +92,9 @@ class Embedded:
         for batch in _batches(raws, BATCH):
             now_us = epoch_us(self._clock())
             records = [record(raw, TOPIC, self._next + n, now_us) for n, raw in enumerate(batch)]
-            self._append(records)
-            self._fold(records, summary)
+            with self._whole():
+                self._append(records)
+                self._fold(records, summary)
             if (self._clock() - self._saved_at).total_seconds() >= CHECKPOINT_S:
                 self.save()
             if progress is not None:
@@ -141,7 +145,23 @@ class Embedded:
         return len(samples.at_s)
 
     def save(self) -> None:
-        """Checkpoint every book that changed, and sum the samples of hours that closed or changed."""
+        """Checkpoint every book that changed, and sum the samples of hours that closed or changed.
+
+        Refused once a write failed or was interrupted: a checkpoint would then speak of rows that are not there.
+        """
+        with self._whole():
+            self._save()
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What is begun must be carried through: after an exception the books in memory are ahead of the store."""
+        if self._torn:
+            raise StoreError("a write was interrupted: open the book again, and it goes on where it stood")
+        self._torn = True
+        yield
+        self._torn = False
+
+    def _save(self) -> None:
         if any(ledger.unsaved for ledger in self.processor.ledgers.values()):
             position = Position(TOPIC, 0, self._next - 1, 0)
             for checkpoint in self.processor.checkpoints(position):
