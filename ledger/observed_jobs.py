@@ -1,0 +1,228 @@
+"""What is said of jobs and runs, into their registers; with what it changes of closed hours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ledger import statements
+from ledger.change import Change
+from ledger.corrections import correct_job
+from ledger.events import (
+    ClusterEvent,
+    GpuIdleObserved,
+    JobCheckpointed,
+    JobEnded,
+    JobResumed,
+    JobStarted,
+    JobSubmitted,
+    JobSuspended,
+    JobUpdated,
+    RunObserved,
+)
+from ledger.horizon import beyond_horizon
+from ledger.jobs import Attempt, JobFacts
+from ledger.outcomes import APPLIED, REPEATED, Outcome
+from ledger.state import NOTHING
+from ledger.units import FOREVER_S, instant
+
+if TYPE_CHECKING:
+    from ledger.book import Book
+
+
+def _before_horizon(book: Book, at_s: int) -> bool:
+    """Whether an instant is out of the book's memory. Before the opening is not: the opening may still move."""
+    opens = book.state.opens_s
+    return opens is not None and at_s < book.state.horizon_s and book.state.horizon_s > opens
+
+
+def _forgotten(book: Book, job: str, attempt: str | None, at_s: int) -> bool:
+    """Whether a partial statement at this instant is about a job the book has let go of, or never knew in time."""
+    if not _before_horizon(book, at_s):
+        return False
+    facts = book.state.jobs.get(job)
+    return facts is None or (attempt is not None and attempt not in facts.attempts)
+
+
+def _put(book: Book, event: ClusterEvent, job: str, from_s: int, put: Callable[[JobFacts], bool]) -> Outcome:
+    """Change a job's facts; where what changes may reach closed hours, post the difference.
+
+    `from_s` is the first instant the statement itself can change, the facts known so far left aside. Readings of
+    stale jobs, this one's included, still hold in closed hours: a closing reads all of them anew.
+    """
+    state = book.state
+    facts = state.job(job)
+    if from_s > state.closed_until_s and not facts.reaches_back():
+        if not put(facts):
+            return REPEATED
+        book.advance()
+        book.mark(facts)
+        return APPLIED
+    old = state.derived.get(job, NOTHING)
+    if not put(facts):
+        return REPEATED
+    book.advance()
+    book.mark(facts)
+    state.read(job)
+    change = Change()
+    begin, until = correct_job(state, change, job, old)
+    change.write(book.writer, event)
+    if begin < until and begin < state.kept_from_s and state.horizon_s > (state.opens_s or 0):
+        book.remark(
+            event,
+            "beyond_horizon_in_part",
+            job,
+            f"what it changes before {instant(state.kept_from_s):%Y-%m-%d %H:%M} UTC is left as it was: "
+            "those hours are no longer kept",
+        )
+    return APPLIED
+
+
+def ended(book: Book, event: JobEnded, time_us: int) -> Outcome:
+    """An end, of an attempt or of the job."""
+    data = event.data
+    statement = statements.end(event, time_us)
+    if _forgotten(book, data.job, data.attempt, statement.at_s):
+        return beyond_horizon(book.state, "the ended run", statement.at_s)
+    facts = book.state.job(data.job)
+    if data.attempt is None:
+        from_s = min([statement.at_s, *(e.at_s for e in facts.ended)])
+        if data.outcome == "node_failure":
+            from_s = -FOREVER_S
+        return _put(book, event, data.job, from_s, lambda f: statements.insert(f.ended, statement))
+    attempt = facts.attempt(data.attempt)
+    known = attempt.end
+    from_s = min(statement.at_s, known.at_s if known is not None else statement.at_s)
+    if data.outcome == "node_failure":
+        from_s = -FOREVER_S
+    if known is not None and statements.clash(known, statement):
+        book.id_reused(event)
+    return _put(book, event, data.job, from_s, lambda _: attempt.put_end(statement))
+
+
+def started(book: Book, event: JobStarted, time_us: int) -> Outcome:
+    """A start of an attempt."""
+    data = event.data
+    statement = statements.start(event, time_us)
+    if _forgotten(book, data.job, data.attempt, statement.at_s):
+        return beyond_horizon(book.state, "the start", statement.at_s)
+    attempt = book.state.job(data.job).attempt(data.attempt)
+    known = attempt.started_s()
+    if attempt.start is not None and attempt.start[1:] != statement[1:]:
+        if statements.clash(attempt.start, statement):
+            book.id_reused(event)
+        else:
+            book.remark(
+                event,
+                "second_start",
+                f"{data.job}/{data.attempt}",
+                "a second start of the same attempt; the later statement is believed: "
+                "give a requeued run an attempt of its own",
+            )
+    from_s = statement.at_s if known is None else min(known, statement.at_s)
+    outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_start(statement))
+    if outcome is APPLIED:
+        _doubt_placements(book, event, data.job, data.attempt)
+    return outcome
+
+
+def submitted(book: Book, event: JobSubmitted, time_us: int) -> Outcome:
+    """Full terms of a job."""
+    data = event.data
+    statement = statements.submitted(event, time_us)
+    if _forgotten(book, data.job, None, statement.at_s):
+        return beyond_horizon(book.state, "the submission", statement.at_s)
+    facts = book.state.job(data.job)
+    starts = [s for a in facts.attempts.values() if (s := a.started_s()) is not None]
+    if any(statements.clash(known, statement) for known in facts.submitted):
+        book.id_reused(event)
+    from_s = min([statement.at_s, *starts])
+    return _put(book, event, data.job, from_s, lambda f: statements.insert(f.submitted, statement))
+
+
+def updated(book: Book, event: JobUpdated, time_us: int) -> Outcome:
+    """Changed terms of a job."""
+    statement = statements.updated(event, time_us)
+    job = event.data.job
+    if _forgotten(book, job, None, statement.at_s):
+        return beyond_horizon(book.state, "the update", statement.at_s)
+    facts = book.state.job(job)
+    if any(statements.clash(known, statement) for known in facts.updated):
+        book.id_reused(event)
+    return _put(book, event, job, statement.at_s, lambda f: statements.insert(f.updated, statement))
+
+
+def run_observed(book: Book, event: RunObserved, time_us: int) -> Outcome:
+    """A whole run as an accounting system tells it."""
+    data = event.data
+    statement = statements.full(event, time_us)
+    known = data.job in book.state.jobs and data.attempt in book.state.jobs[data.job].attempts
+    until_s = statement.at_s if statement.ended_s is None else statement.ended_s
+    if not known and _before_horizon(book, until_s):
+        return beyond_horizon(book.state, "the run", until_s)
+    attempt = book.state.job(data.job).attempt(data.attempt)
+    told = [statement.started_s, statement.submitted_s, statement.eligible_s, attempt.started_s()]
+    if attempt.end is not None:
+        told.append(attempt.end.at_s)
+    if attempt.full is not None:
+        told += [attempt.full.submitted_s, attempt.full.eligible_s]
+        if statements.clash(attempt.full, statement):
+            book.id_reused(event)
+    from_s = min(t for t in told if t is not None)
+    outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_full(statement))
+    if outcome is APPLIED:
+        _doubt_placements(book, event, data.job, data.attempt)
+    return outcome
+
+
+def checkpointed(book: Book, event: JobCheckpointed, time_us: int) -> Outcome:
+    """Progress banked."""
+    data = event.data
+    at_s = time_us // 1_000_000
+    if _forgotten(book, data.job, data.attempt, at_s):
+        return beyond_horizon(book.state, "the checkpoint", at_s)
+    attempt = book.state.job(data.job).attempt(data.attempt)
+    return _put(book, event, data.job, FOREVER_S, lambda _: attempt.put_checkpoint(at_s))
+
+
+def toggled(book: Book, event: JobSuspended | JobResumed, time_us: int) -> Outcome:
+    """A pause opened or closed."""
+    data = event.data
+    statement = statements.toggle(event, time_us)
+    if _forgotten(book, data.job, data.attempt, statement.at_s):
+        return beyond_horizon(book.state, "the suspension", statement.at_s)
+    attempt = book.state.job(data.job).attempt(data.attempt)
+    if any(statements.clash(known, statement) for known in attempt.toggles):
+        book.id_reused(event)
+    return _put(book, event, data.job, statement.at_s, lambda _: attempt.put_toggle(statement))
+
+
+def idle(book: Book, event: GpuIdleObserved, time_us: int) -> Outcome:
+    """All samples zero for a while."""
+    data = event.data
+    at_s = time_us // 1_000_000
+    if _forgotten(book, data.job, data.attempt, at_s):
+        return beyond_horizon(book.state, "the idleness", at_s)
+    attempt = book.state.job(data.job).attempt(data.attempt)
+    return _put(book, event, data.job, FOREVER_S, lambda _: attempt.put_idle(statements.idle(event, time_us)))
+
+
+def _doubt_placements(book: Book, event: ClusterEvent, job: str, attempt_name: str) -> None:
+    """Remark on placements the nodes cannot hold; they are booked, and show as overbooked."""
+    state = book.state
+    attempt: Attempt = state.jobs[job].attempts[attempt_name]
+    source = attempt.start if attempt.start is not None else attempt.full
+    at_s = attempt.started_s()
+    if source is None or at_s is None:
+        return
+    for node, milli, _ in source.placements:
+        known = state.nodes.get(node)
+        if known is None:
+            sentence = f"the run is on {node}, of which no statement is known; send the cluster's nodes first"
+            book.remark(event, "unknown_node", f"{job}/{attempt_name}", sentence)
+            return
+        size = known.stretches(at_s, at_s + 1)[0].gpus_milli
+        if milli > size:
+            sentence = f"the run holds {milli} milli-GPUs of {node}, which has {size}; correct one of the two"
+            book.remark(event, "placement_over_node", f"{job}/{attempt_name}", sentence)
+            return

@@ -1,0 +1,93 @@
+"""What is said of nodes, into their timelines; with what it changes of closed hours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ledger import statements
+from ledger.change import Change
+from ledger.corrections import correct_hours, correct_node, whole_hours
+from ledger.events import NodeObserved, NodeRemoved
+from ledger.horizon import beyond_horizon
+from ledger.nodes import Node
+from ledger.outcomes import APPLIED, REPEATED, Outcome
+from ledger.statements import NodeStatement
+from ledger.units import FOREVER_S
+
+if TYPE_CHECKING:
+    from ledger.book import Book
+
+
+def node_stated(book: Book, event: NodeObserved | NodeRemoved, statement: NodeStatement) -> Outcome:
+    """A node as seen, or gone."""
+    state = book.state
+    name = event.data.node
+    node = state.nodes.get(name)
+    if node is not None and statement in node.statements:
+        return REPEATED
+    if node is not None and node.superseded_before(statement, state.horizon_s):
+        return beyond_horizon(book.state, "the node statement's time in force", node.next_after(statement))
+    if node is None:
+        node = Node(name)
+    if any(statements.clash(known, statement) for known in node.statements):
+        book.id_reused(event)
+    book.advance()
+    book.changed["node", name] = None
+    old_types = node.types()
+    old = Node(name, list(node.statements))
+    hours = state.closed_hours(statement.at_s, node.next_after(statement))
+    retyped = _retypes(node, statement)
+    if hours or retyped:
+        state.read_all()
+    if retyped and _first_hour_on(book, node, statement) < state.closed_until_s:
+        _retype(book, event, node, statement)
+    else:
+        _insert_node(book, node, statement)
+        if retyped:
+            _reread(book, name, old_types)
+        change = Change()
+        if old.statements:
+            correct_node(state, change, old, hours)
+        change.write(book.writer, event)
+    if state.first_node_s is None or statement.at_s < state.first_node_s:
+        state.first_node_s = statement.at_s
+        book.changed["", ""] = None
+        book.close_missing(event)
+    return APPLIED
+
+
+def _retypes(node: Node, statement: NodeStatement) -> bool:
+    """Whether the GPU types of the node over time would change."""
+    trial = Node(node.name, list(node.statements))
+    trial.put(statement)
+    return trial.types() != node.types()
+
+
+def _insert_node(book: Book, node: Node, statement: NodeStatement) -> None:
+    node.put(statement)
+    book.state.nodes[node.name] = node
+    book.state.node_changed(node.name, statement.at_s)
+
+
+def _reread(book: Book, node: str, old_types: tuple[tuple[int, str], ...]) -> None:
+    """Runs on a node whose GPU type changed are to be read again."""
+    if old_types == book.state.node_types(node):
+        return
+    book.read_again(book.state.ever_on_node(node))
+
+
+def _retype(book: Book, event: NodeObserved | NodeRemoved, node: Node, statement: NodeStatement) -> None:
+    """A node new to closed hours, or of another GPU type in them: compare whole hours."""
+    state = book.state
+    before = whole_hours(state, state.closed_hours(_first_hour_on(book, node, statement), FOREVER_S))
+    _insert_node(book, node, statement)
+    book.read_again(state.ever_on_node(node.name))
+    change = Change()
+    correct_hours(state, change, before)
+    change.write(book.writer, event)
+
+
+def _first_hour_on(book: Book, node: Node, statement: NodeStatement) -> int:
+    """The earliest instant that can read differently: the statement's, or the first run on the node."""
+    starts = [run.start_s for name in book.state.ever_on_node(node.name) for run in book.state.derived[name].runs]
+    return min([statement.at_s, *starts])
