@@ -1,5 +1,7 @@
 -- Runs that hold more of a node in an hour than they were placed with: a run that overlaps itself.
-SELECT p.cluster AS cluster, p.run AS run, p.node AS node, p.hour AS hour, p.occupied_gpu_ms, r.milli * 3600 AS most_gpu_ms
+SELECT
+    p.cluster AS cluster, p.run AS run, p.node AS node, p.hour AS hour,
+    p.occupied_gpu_ms, r.milli * 3600 AS most_gpu_ms
 FROM
 (
     SELECT cluster, run, node, hour, sum(amount_gpu_ms) AS occupied_gpu_ms
