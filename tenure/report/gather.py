@@ -55,8 +55,8 @@ class Gathered:
     remarks: list[Remarked]
 
 
-def pool_spans(store: Store, cluster: str, known_at_s: int | None) -> list[PoolSpan]:
-    """From when until when the cluster's pools are closed, as known at an instant (None: now)."""
+def pool_spans(store: Store, cluster: str, known_at_s: int | None = None) -> list[PoolSpan]:
+    """From when until when pools are closed, as known at an instant (None: now); `cluster` '' is every cluster."""
     known = {"cluster": cluster, "known_at_s": LATEST_S if known_at_s is None else known_at_s}
     return rows(PoolSpan, store.query("report_pack_pools", known))
 
@@ -105,11 +105,12 @@ def policy_at(decisions: Iterable[Decided], at_s: int) -> Policy:
 
 
 def window_from_s(policy: Policy, as_of_s: int) -> int:
-    """The first hour that counts in a ratio: with a half-life every hour the book keeps, until weights are nothing."""
-    hours = policy.window_h
-    if policy.ranking == "decay":
-        hours = min(policy.half_life_h * (WEIGHT_BITS + 1), policy.horizon_h)
-    return max(0, as_of_s - hours * HOUR_S)
+    """The first hour that counts in a ratio, as the ranking has it: the book keeps none before its horizon.
+
+    With a half-life every kept hour counts, until after 32 of them the weights are nothing.
+    """
+    reach_h = policy.half_life_h * (WEIGHT_BITS + 1) if policy.ranking == "decay" else policy.window_h
+    return max(0, as_of_s - min(reach_h, policy.horizon_h) * HOUR_S)
 
 
 def _decided_until_s(question: Question) -> int:

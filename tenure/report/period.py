@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, timedelta
 from typing import Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from ledger.metrics.calendar import first_off_the_hour, local_midnight_s
 from ledger.units import DAY_S, HOUR_S, epoch_s, instant
 
 PeriodRefusal = Literal[
     "unknown_zone",
-    "zone_not_whole_hours",
+    "zone_off_the_hour",
     "unreadable_instant",
     "unreadable_month",
     "unreadable_length",
-    "not_on_the_hour",
+    "not_whole_hours",
     "empty_period",
     "two_periods",
     "nothing_closed",
@@ -32,10 +33,10 @@ LATEST_S: Final = (1 << 32) - 2
 
 
 class PeriodRefused(ValueError):
-    """The words name no period; `name` says why for programs, the message what to write instead."""
+    """The words name no period; `name` says why, as the metrics name it, the message what to write instead."""
 
     def __init__(self, name: PeriodRefusal, sentence: str) -> None:
-        super().__init__(sentence)
+        super().__init__(f"{name}: {sentence}")
         self.name: Final = name
 
 
@@ -55,7 +56,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A period as written: `since` and `until`, or `last`, or `month`, or nothing for the last seven days."""
+    """A period as written: from `since`, or `last` so long, to `until`; or a `month`; or nothing for seven days."""
 
     since: str | None = None
     until: str | None = None
@@ -83,7 +84,7 @@ def instant_of(text: str, zone: ZoneInfo) -> int:
 
 
 def period(asked: Asked, zone: ZoneInfo, closed_until_s: int) -> Period:
-    """The period that was asked for; `--last` and an open end count back from the last closed hour.
+    """The period that was asked for; without an end it ends with the last closed hour.
 
     Raises PeriodRefused, also for a zone that is off the whole hour anywhere in the period.
     """
@@ -92,17 +93,19 @@ def period(asked: Asked, zone: ZoneInfo, closed_until_s: int) -> Period:
         raise PeriodRefused(
             "empty_period", f"the period ends ({shown(until_s, zone)}) before it begins ({shown(from_s, zone)})"
         )
+    if from_s < 0 or until_s > LATEST_S:
+        raise PeriodRefused("empty_period", "the period must lie after 1970 and before 2106")
     _check_zone(zone, from_s, until_s)
     for at_s in (from_s, until_s):
         if at_s % HOUR_S:
             raise PeriodRefused(
-                "not_on_the_hour", f"the book counts whole hours, and {shown(at_s, zone)} is inside one: round it"
+                "not_whole_hours", f"the book counts whole hours, and {shown(at_s, zone)} is inside one: round it"
             )
     return Period(from_s, until_s, zone)
 
 
 def _span(asked: Asked, zone: ZoneInfo, closed_until_s: int) -> tuple[int, int]:
-    if sum(given is not None for given in (asked.since or asked.until, asked.last, asked.month)) > 1:
+    if sum(given is not None for given in (asked.since, asked.last, asked.month)) > 1 or (asked.month and asked.until):
         raise PeriodRefused("two_periods", "name one period: --from and --to, or --last, or --month")
     if asked.month is not None:
         return _month(asked.month, zone)
@@ -115,15 +118,11 @@ def _span(asked: Asked, zone: ZoneInfo, closed_until_s: int) -> tuple[int, int]:
 def _month(text: str, zone: ZoneInfo) -> tuple[int, int]:
     match = MONTH.fullmatch(text.strip())
     number = int(match["month"]) if match else 0
-    if match is None or not 1 <= number <= 12 or int(match["year"]) < 1970:  # noqa: PLR2004 -- months, the epoch
+    if match is None or not 1 <= number <= 12:  # noqa: PLR2004 -- months
         raise PeriodRefused("unreadable_month", f"{text!r} is no month: write one like 2026-03")
-    year = int(match["year"])
+    year = max(1, min(int(match["year"]), 9_998))
     first, after = date(year, number, 1), date(year + number // 12, number % 12 + 1, 1)
-    return _midnight(first, zone), _midnight(after, zone)
-
-
-def _midnight(day: date, zone: ZoneInfo) -> int:
-    return epoch_s(datetime.combine(day, time(), tzinfo=zone))
+    return local_midnight_s(first, zone), local_midnight_s(after, zone)
 
 
 def _length_s(text: str) -> int:
@@ -134,20 +133,19 @@ def _length_s(text: str) -> int:
 
 
 def _check_zone(zone: ZoneInfo, from_s: int, until_s: int) -> None:
-    """Offsets change at most a few times a year, so one look a day, and one at the end, sees them all."""
-    for at_s in (*range(from_s, until_s, DAY_S), until_s):
-        offset = instant(at_s).astimezone(zone).utcoffset()
-        assert offset is not None, "an aware instant has an offset"
-        if offset.total_seconds() % HOUR_S:
-            raise PeriodRefused(
-                "zone_not_whole_hours",
-                f"{zone.key} is {_offset(offset.total_seconds())} from UTC, and the book counts whole UTC hours: "
-                "take a zone that is off by whole hours, or UTC",
-            )
+    off_s = first_off_the_hour(zone, from_s, until_s)
+    if off_s is not None:
+        raise PeriodRefused(
+            "zone_off_the_hour",
+            f"{zone.key} is {_offset(off_s, zone)} from UTC, and the book counts whole UTC hours: "
+            "take a zone that is off by whole hours, or UTC",
+        )
 
 
-def _offset(seconds: float) -> str:
-    sign, minutes = "-" if seconds < 0 else "+", int(abs(seconds)) // 60
+def _offset(at_s: int, zone: ZoneInfo) -> str:
+    offset = instant(at_s).astimezone(zone).utcoffset()
+    assert offset is not None, "an aware instant has an offset"
+    sign, minutes = "-" if offset < timedelta() else "+", abs(offset) // timedelta(minutes=1)
     return f"{sign}{minutes // 60:02}:{minutes % 60:02}"
 
 
@@ -155,11 +153,9 @@ def shown(at_s: int, zone: ZoneInfo) -> str:
     """An instant as people read it, with its offset."""
     at = instant(at_s).astimezone(zone)
     text = f"{at:%Y-%m-%d %H:%M}" + (f":{at:%S}" if at.second else "")
-    offset = at.utcoffset()
-    assert offset is not None, "an aware instant has an offset"
-    return f"{text} {'UTC' if zone.key == 'UTC' else _offset(offset.total_seconds())}"
+    return f"{text} {'UTC' if zone.key == 'UTC' else _offset(at_s, zone)}"
 
 
 def iso(at_s: int) -> str:
     """An instant for programs, in UTC."""
-    return f"{datetime.fromtimestamp(at_s, tz=UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"{instant(at_s):%Y-%m-%dT%H:%M:%SZ}"

@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 from ledger.store.protocol import Store
 from ledger.units import hour_floor_s
-from tenure.report.gather import Gathered, gather, pool_spans, recorded_s
+from tenure.report.gather import gather, pool_spans, recorded_s
 from tenure.report.measure import measure
 from tenure.report.pack import Pack, pack
-from tenure.report.period import Asked, PeriodRefused, instant_of, period, shown, zone_named
+from tenure.report.period import LATEST_S, Asked, PeriodRefused, instant_of, period, shown, zone_named
 from tenure.report.values import PoolSpan, Question
 
 
@@ -35,15 +35,14 @@ class Wanted:
 def review(store: Store, wanted: Wanted) -> Pack:
     """The pack. Raises PeriodRefused and NotThere with a sentence for whoever asked."""
     question = question_of(store, wanted)
-    gathered = gather(store, question)
-    _check_account(gathered)
-    return pack(gathered, measure(store, question))
+    check_account(store, question.cluster, question.account)
+    return pack(gather(store, question), measure(store, question))
 
 
 def question_of(store: Store, wanted: Wanted) -> Question:
     """The question in instants: a period is cut off where hours are not closed yet, as was known then."""
     zone = zone_named(wanted.zone)
-    known_at_s = None if wanted.known_at is None else instant_of(wanted.known_at, zone)
+    known_at_s = None if wanted.known_at is None else max(0, min(instant_of(wanted.known_at, zone), LATEST_S))
     spans = pool_spans(store, wanted.cluster, known_at_s)
     _check_pool(wanted, spans, known_at_s, zone)
     closed_s = max(span.closed_until_s for span in spans)
@@ -78,13 +77,11 @@ def _check_pool(wanted: Wanted, spans: list[PoolSpan], known_at_s: int | None, z
         raise NotThere(f"{wanted.cluster} has no pool {wanted.pool!r}, only {', '.join(names)}")
 
 
-def _check_account(gathered: Gathered) -> None:
-    """An account without figures is fine where a share or a grant was ever given to it; else it is misspelt."""
-    question = gathered.question
-    known = {f"{line.parent}/{line.child}" for line in gathered.shares} | {line.parent for line in gathered.shares}
-    known |= {grant.account for grant in gathered.grants}
-    if not question.account or gathered.leaves or gathered.leaf_hours or question.account in known:
+def check_account(store: Store, cluster: str, account: str) -> None:
+    """Raise NotThere for an account that never had a share, a grant or an hour; `cluster` '' is every cluster."""
+    known = [str(name) for (name,) in store.query("report_pack_accounts", {"cluster": cluster}).rows]
+    if not account or any(name == account or name.startswith(f"{account}/") for name in known):
         return
-    near = get_close_matches(question.account, known, n=3, cutoff=0.5)
+    near = get_close_matches(account, known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "`tenure accounts` lists what there is"
-    raise NotThere(f"the book knows no account {question.account!r}: {hint}")
+    raise NotThere(f"the book knows no account {account!r}: {hint}")

@@ -61,7 +61,7 @@ class Leaf(NamedTuple):
 
 
 class LeafHour(NamedTuple):
-    """A leaf account's hour as its ratio counts it; the claim holds grants, the commitment is that at the hour's end."""
+    """A leaf account's hour as its ratio counts it: claim with grants, and what was still bound at its end."""
 
     pool: str
     account: str
