@@ -12,6 +12,7 @@ from ledger.events import EVENT, ClusterEvent, DirectoryEvent, GpuSampled
 from ledger.events.directory import AccountChanged, AccountClosed, AccountOpened, ShareRequested
 from ledger.outcomes import Refused
 from ledger.units import epoch_us
+from streams.bounds import out_of_bounds
 
 AnyEvent = ClusterEvent | DirectoryEvent | GpuSampled
 
@@ -33,9 +34,10 @@ class Record(NamedTuple):
 def read(raw: bytes) -> AnyEvent | Refused:
     """The event in the bytes, or the reason there is none."""
     try:
-        return EVENT.validate_json(raw)
+        event = EVENT.validate_json(raw)
     except ValidationError as error:
         return _reason(raw, error)
+    return out_of_bounds(event) or event
 
 
 def _reason(raw: bytes, error: ValidationError) -> Refused:
@@ -52,6 +54,12 @@ def _reason(raw: bytes, error: ValidationError) -> Refused:
         return Refused(
             "not_json",
             f"the text is not JSON: {fault.msg} at character {fault.pos}; was the record cut off or edited by hand?",
+        )
+    except (RecursionError, ValueError):
+        return Refused(
+            "not_json",
+            "the text is no JSON that can be read: it is nested too deep, or a number in it is too long; "
+            "look at what its source has written",
         )
     faults = error.errors(include_url=False, include_context=False)
     if any("end_before_start" in f["msg"] for f in faults):

@@ -20,7 +20,7 @@ from ledger.facts import MODULUS, FactsHash, decode, encode
 from ledger.outcomes import Applied, Refused, Repeated
 from ledger.rows import Row
 from ledger.store.protocol import AccountEntry, ShareRequest
-from ledger.units import epoch_us
+from ledger.units import epoch_s, epoch_us
 from streams.intake import AnyEvent, Record, dead_letter
 
 DirectoryEvent = AccountOpened | AccountChanged | AccountClosed | ShareRequested
@@ -58,7 +58,11 @@ class Ledger:
     def has(self, archived: ArchivedEvent) -> bool:
         """Whether the record is folded already."""
         known = self.position
-        return known is not None and (archived.offset, archived.index) <= (known.offset, known.index)
+        return (
+            known is not None
+            and (archived.topic, archived.partition) == (known.topic, known.partition)
+            and (archived.offset, archived.index) <= (known.offset, known.index)
+        )
 
     def log(self, archived: ArchivedEvent) -> None:
         """Count a record into the log's hash."""
@@ -109,14 +113,14 @@ class Processor:
     def fold(self, records: Sequence[Record]) -> Folded:
         """Fold records in log order; those already folded are passed over."""
         folded = Folded()
-        last_ticks = {r.archived.cluster: place for place, r in enumerate(records) if isinstance(r.event, ClockTicked)}
+        last_ticks = _last_ticks(records)
         touched: dict[str, Ledger] = {}
         for place, (archived, event) in enumerate(records):
             ledger = touched[archived.cluster] = self.ledger(archived.cluster)
             if ledger.has(archived):
                 continue
             ledger.log(archived)
-            outcome = self._take(ledger, archived, event, folded, last_tick=last_ticks.get(archived.cluster) == place)
+            outcome = self._take(ledger, archived, event, folded, last_tick=place in last_ticks)
             if isinstance(outcome, Refused):
                 folded.dead_letters.append(dead_letter(archived, outcome))
         for ledger in touched.values():
@@ -147,6 +151,26 @@ class Processor:
         """
         due = [ledger for cluster, ledger in self.ledgers.items() if ledger.unsaved and cluster]
         return [ledger.checkpoint(position) for ledger in (*due, self.ledger(""))]
+
+
+def _last_ticks(records: Sequence[Record]) -> set[int]:
+    """Places of the ticks whose provisional rows no later tick of the batch is sure to replace.
+
+    The last tick of a batch need not be the one that counts: it may be stale, or refused.
+    """
+    found: set[int] = set()
+    latest_s: dict[str, int] = {}
+    for place in range(len(records) - 1, -1, -1):
+        archived, event = records[place]
+        if not isinstance(event, ClockTicked):
+            continue
+        at_s = epoch_s(event.data.at)
+        later_s = latest_s.get(archived.cluster)
+        if later_s is None or at_s >= later_s:
+            found.add(place)
+            if event.time == event.data.at and at_s <= archived.recorded_us // 1_000_000:
+                latest_s[archived.cluster] = at_s
+    return found
 
 
 def _name(outcome: Applied | Repeated | Refused) -> str:

@@ -186,9 +186,12 @@ class Embedded:
         self._store.expire_samples(epoch_s(self._clock()) - SAMPLES_KEPT_S)
 
     def close(self) -> None:
-        """Save what is unsaved and let go of the store."""
-        self.save()
-        self._store.close()
+        """Save what is unsaved, unless a write was interrupted, and let go of the store."""
+        try:
+            if not self._torn:
+                self.save()
+        finally:
+            self._store.close()
 
 
 def _batches(raws: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
