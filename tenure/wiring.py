@@ -93,6 +93,11 @@ def place(given: Path | None, settings: Settings) -> Place:
     return Place(folder.expanduser(), server_address(given_address) if given_address else settings.clickhouse)
 
 
+def is_default(where: Place) -> bool:
+    """Whether a command finds this place without being told: then examples need not name it."""
+    return where == place(None, load_settings(None))
+
+
 def editor() -> str:
     """The command that edits text."""
     return os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"

@@ -10,7 +10,24 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tenure.cli import accounts, demo, exits, explain, ingest, jobs, output, queue, sql
+from tenure.cli import (
+    accounts,
+    dead_letters,
+    demo,
+    doctor,
+    exits,
+    explain,
+    grants,
+    ingest,
+    jobs,
+    output,
+    queue,
+    replay,
+    report,
+    shares,
+    sql,
+    verify,
+)
 
 
 class Commands(TyperGroup):
@@ -31,7 +48,7 @@ class Commands(TyperGroup):
             code = exits.code_of(error)
             if code is None:
                 raise
-            output.note(f"Error: {error}", style="red")
+            output.note(f"Error: {exits.sentence_of(error)}", style="red")
             raise typer.Exit(code) from None
 
 
@@ -63,10 +80,17 @@ def _root(
 app.command()(demo.demo)
 app.command()(ingest.ingest)
 app.command()(accounts.accounts)
+app.add_typer(shares.app, name="shares")
+app.add_typer(grants.app, name="grants")
 app.command()(jobs.jobs)
 app.command()(explain.explain)
 app.command()(queue.queue)
+app.command()(report.report)
 app.command()(sql.sql)
+app.command()(verify.verify)
+app.command()(replay.replay)
+app.add_typer(dead_letters.app, name="dead-letters")
+app.command()(doctor.doctor)
 
 
 def main() -> None:

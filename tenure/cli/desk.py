@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import typer
+
 from ledger.checkpoint import Checkpoint
+from ledger.decisions import DecisionEvent, judge
 from ledger.facts import decode
 from ledger.state import State
 from ledger.store.clickhouse import ClickHouse
 from ledger.units import instant
 from streams.runtime.embedded import TOPIC, Embedded
+from streams.sources.reading import AnyEvent
 from tenure import wiring
 from tenure.cli import exits, output
 from tenure.cli.text import count, moment, plural
@@ -86,6 +91,40 @@ def writing(data: Path | None, config: Path | None) -> Iterator[tuple[Desk, Embe
     """The book for writing."""
     with open_place(data, config) as (store, place, settings), wiring.open_runtime(store, place) as runtime:
         yield desk(store, place, settings), runtime
+
+
+def decide(desk_: Desk, runtime: Embedded, *events: DecisionEvent) -> None:
+    """Take decisions into the book one after another; stops where one is refused, before it is written."""
+    for event in events:
+        check(runtime, event)
+        send(runtime, event)
+    output.note(f"Kept in the log of {desk_.place}.")
+
+
+def check(runtime: Embedded, event: DecisionEvent) -> None:
+    """Stop with the reason where the book would refuse the decision."""
+    refused = judge(runtime.processor.ledger(event.data.cluster).book.state, event)
+    if refused is not None:
+        raise exits.Stop(f"refused ({refused.name}): {refused.sentence}. Nothing was written.", exits.FINDINGS)
+
+
+def send(runtime: Embedded, event: AnyEvent) -> None:
+    """One event into the log and the book; stops where the book refuses it all the same."""
+    outcomes = runtime.ingest([event.model_dump_json(exclude_none=True).encode()]).outcomes
+    refused = [name for name in outcomes if name not in {"applied", "repeated"}]
+    if refused:
+        told = f"refused ({refused[0]}): it is kept, see `tenure dead-letters list`"
+        raise exits.Stop(told, exits.FINDINGS)
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask, unless `--yes` answers; stops on no, and where nobody is there to be asked."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise exits.Stop("nothing was written: say --yes to decide it without being asked")
+    if not typer.confirm(question):
+        raise exits.Stop("nothing was written", exits.DONE)
 
 
 def desk(store: ClickHouse, place: wiring.Place, settings: Settings) -> Desk:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from pydantic import ValidationError
+
 from ledger.store.errors import StoreBusy, StoreError, StoreFull
-from streams.sources.config import ConfigError
+from streams.sources.config import ConfigError, sentence
 from streams.sources.detect import UnknownFormat
 
 DONE: Final = 0
@@ -38,7 +40,7 @@ def code_of(error: Exception) -> int | None:
     match error:
         case Stop():
             return error.code
-        case ConfigError() | UnknownFormat():
+        case ConfigError() | UnknownFormat() | ValidationError():
             return USAGE
         case StoreBusy():
             return BUSY
@@ -48,3 +50,8 @@ def code_of(error: Exception) -> int | None:
             return STORE
         case _:
             return None
+
+
+def sentence_of(error: Exception) -> str:
+    """What a person is told of it."""
+    return sentence(error, "this cannot be written") if isinstance(error, ValidationError) else str(error)

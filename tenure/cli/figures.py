@@ -136,7 +136,12 @@ def lines(store: Store, state: State, from_s: int, until_s: int) -> list[Line]:
 
 def order(line: Line) -> tuple[str, list[str]]:
     """By pool, then depth first through the tree, an own part before its siblings, work of no account last."""
-    return line.pool, [part if part != OWN_PART else "" for part in line.account.split("/")] if line.account else ["~"]
+    return line.pool, path_order(line.account)
+
+
+def path_order(account: str) -> list[str]:
+    """Sorts paths depth first, an own part before its siblings and no account last."""
+    return [part if part != OWN_PART else "" for part in account.split("/")] if account else ["~"]
 
 
 def indented(account: str) -> str:

@@ -56,7 +56,7 @@ def jobs(
         output.emit({"watermarks": watermarks, "cluster": name, "jobs": shown, "truncated": more})
         return
     title = f"{name}: {plural(len(shown), 'job')}, the latest first"
-    columns = ("*Job", "~User", "~Account", ">GPUs", "*State", "*Class", "*Since", ">Waited", ">Ran", ">GPU-h")
+    columns = ("*Job", "~User", "~Account", ">GPUs", "*State", "*Class", "*Submitted", ">Ran", ">GPU-h")
     output.show(output.fill(output.table(title, *columns), map(_cells, shown)))
     output.say(f"{'There are more: --limit shows them. ' if len(found) > limit else ''}{caption}")
 
@@ -77,7 +77,6 @@ def _cells(row: Row) -> list[str]:
         state,
         str(row["class"] or NONE),
         f"{submitted:%m-%d %H:%M}" if submitted is not None else NONE,
-        duration(number(row["waited_s"])),
         duration(number(row["elapsed_s"])) if row["elapsed_s"] is not None else NONE,
         gpu_hours(number(row["held_gpu_ms"])),
     ]

@@ -22,3 +22,4 @@ Cluster = Annotated[
 Pool = Annotated[str | None, typer.Option("--pool", metavar="GPU_TYPE", help="One budget pool: a GPU type.")]
 Author = Annotated[str | None, typer.Option("--author", metavar="NAME", help="Who decides. Else `author`, else you.")]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept with the decision.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

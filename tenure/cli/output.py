@@ -113,6 +113,11 @@ def _cell(column: Column, cell: Cell) -> Text:
     return text
 
 
+def styled(text: str, style: str) -> Text:
+    """Text in a style."""
+    return Text(text, style=style)
+
+
 def emit(report: Report) -> None:
     """One JSON object on standard output."""
     sys.stdout.write(json.dumps(report, default=_plain, ensure_ascii=False, indent=2) + "\n")

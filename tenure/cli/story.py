@@ -63,10 +63,8 @@ def _lost(loss: Loss) -> Told:
     since = "its last checkpoint" if loss.checkpointed else "its start"
     told = f"it lost {gpu_hours(loss.lost_gpu_ms)} GPU-hours of work since {since} at {when(loss.since)}"
     if loss.successors:
-        names = [
-            f"{s['job']} ({s['account'] or 'no account'}, {gpus(s['gpus_milli'])} GPUs)" for s in loss.successors[:2]
-        ]
-        told += f"; next on its nodes: {', '.join(names)}"
+        names = [f"{s['job']} ({s['account'] or 'no account'}, {of_gpus(s['gpus_milli'])})" for s in loss.successors]
+        told += f"; next on its nodes: {', '.join(names[:2])}"
     return Told(loss.run["ended_at"], told)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
 from ledger.ranking import Ratio
@@ -23,6 +24,11 @@ def gpu_hours(amount_gpu_ms: int) -> str:
     if size >= 10:  # noqa: PLR2004
         return f"{hours:,.1f}"
     return f"{hours:.2f}" if size >= 0.01 else ("<0.01" if hours > 0 else ">-0.01")  # noqa: PLR2004
+
+
+def signed_gpu_hours(amount_gpu_ms: int) -> str:
+    """GPU-hours gained or lost."""
+    return f"+{gpu_hours(amount_gpu_ms)}" if amount_gpu_ms > 0 else gpu_hours(amount_gpu_ms)
 
 
 def gpus(milli: int) -> str:
@@ -81,6 +87,11 @@ def duration(seconds: int | None) -> str:
     if seconds >= MINUTE_S:
         return f"{seconds // MINUTE_S} min"
     return f"{seconds} s"
+
+
+def decimal(value: Decimal) -> str:
+    """An exact decimal without the zeros at its end."""
+    return f"{value.normalize():f}"
 
 
 def plural(number: int, one: str, many: str = "") -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ledger.state import State
 from ledger.store.clickhouse import ClickHouse
 from ledger.units import instant
 from tenure import wiring
 from tenure.cli import output
+from tenure.cli.explain import tell
+from tenure.cli.explaining import gather, waiting
 from tenure.cli.figures import line_json, lines, team_table, waterfall_table, waterfalls, window
 from tenure.cli.text import moment, percent
+from tenure.cli.verify import summary, verified
 
 
 def tour(store: ClickHouse, state: State, preempted: str, place: wiring.Place, *, as_json: bool) -> None:
@@ -32,4 +37,30 @@ def tour(store: ClickHouse, state: State, preempted: str, place: wiring.Place, *
     output.say()
     output.show(team_table(teams, f"Who got what, {moment(from_s)} to {moment(until_s)} UTC, GPU-hours", ""))
     output.say()
-    output.say(f"Next: tenure explain {preempted} --data {place}")
+    _explain(store, state, preempted)
+    output.say(f"verify: {summary(verified(store, state.seq))}.")
+    output.say()
+    _next(state, preempted, place)
+
+
+def _explain(store: ClickHouse, state: State, job: str) -> None:
+    known = gather(store, state.cluster, job)
+    if known is not None:
+        output.say("Why one job was stopped", style="bold")
+        tell(replace(known, waiting=waiting(state, job)) if known.waits else known)
+
+
+def _next(state: State, job: str, place: wiring.Place) -> None:
+    """What to try, ready to be pasted."""
+    where = "" if wiring.is_default(place) else f" --data {place}"
+    output.say("Try next", style="bold")
+    for command in (
+        "tenure accounts",
+        "tenure queue",
+        f"tenure explain {job}",
+        f"tenure shares show {next(iter(state.shares.revisions))[1]}",
+        "tenure report --last 7d",
+        "tenure sql 'SELECT user, sum(held_gpu_ms) / 3600000 AS gpu_hours FROM report_runs GROUP BY user'",
+        "tenure doctor",
+    ):
+        output.say(f"    {command}{where}")

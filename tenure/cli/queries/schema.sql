@@ -1,0 +1,2 @@
+-- What was applied to this database.
+SELECT name FROM schema_migrations FINAL ORDER BY name
