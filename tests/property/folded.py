@@ -13,7 +13,6 @@ from ledger.facts import FactsHash, decode, encode
 from ledger.outcomes import Outcome, Refused
 from ledger.showing import job_row, run_rows
 from ledger.units import FOREVER_S, epoch_s, instant
-from ledger.writer import Writer
 from tests.oracle.logs import CLUSTER, recorded
 from tests.oracle.naive import Naive
 
@@ -105,8 +104,7 @@ class Folded:
         self.take()
         self.hash.update(iter(self.book.changed))
         book = Book(self.book.state.cluster)
-        book.state = decode(encode(self.book.state))
-        book.writer = Writer(book.state)
+        book.resume(decode(encode(self.book.state)))
         self.book = book
         self.hash = FactsHash(book.state)
 
