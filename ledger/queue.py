@@ -25,7 +25,7 @@ class Wait(NamedTuple):
 
 def waits(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> tuple[Wait, ...]:
     """The job's waits that count as demand: open in the queue, not held, eligible."""
-    spans = _spans(facts, runs)
+    spans = queued(facts, runs)
     if not spans:
         return ()
     found: list[Wait] = []
@@ -38,14 +38,8 @@ def waits(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> tuple[Wait, ...]:
     return tuple(found)
 
 
-def queued_since(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> int | None:
-    """Since when the job is in the queue, held or not; None if it is not."""
-    spans = _spans(facts, runs)
-    return spans[-1][0] if spans and spans[-1][1] == FOREVER_S else None
-
-
-def _spans(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> list[tuple[int, int]]:
-    """Stretches between an opening of the queue and the next closing."""
+def queued(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> list[tuple[int, int]]:
+    """Stretches [from, until) in the queue, held or not; the last one ends at FOREVER_S while it lasts."""
     marks = [
         (at, True)
         for s in facts.submitted
@@ -77,6 +71,11 @@ def _spans(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> list[tuple[int, int
     if since is not None:
         spans.append((since, FOREVER_S))
     return spans
+
+
+def queued_since(spans: list[tuple[int, int]]) -> int | None:
+    """Since when the job is in the queue, of its stretches there; None if it is not."""
+    return spans[-1][0] if spans and spans[-1][1] == FOREVER_S else None
 
 
 def _running_at(runs: tuple[DerivedRun, ...], at_s: int) -> bool:

@@ -116,9 +116,10 @@ class OpenHour(NamedTuple):
 class Run(NamedTuple):
     """A run as now known, replaced by higher seq.
 
-    `account` is what was asked for, `ledger_account` where it is booked ('' when unfunded). `contract_end_s` is
-    None when unfunded. `suspended_s` and `running_s` count up to `ended_s`, and are None for a run not ended.
-    `placed_nodes`, `placed_gpus_milli` and `placed_gpu_indices` are parallel arrays.
+    `account` is what was asked for, `ledger_account` where it is booked ('' when unfunded). `eligible_s` is since when
+    this attempt waited: as told, else since the job was in the queue. `contract_end_s` is None when unfunded.
+    `suspended_s` and `running_s` count up to `ended_s`, and are None for a run not ended. `placed_nodes`,
+    `placed_gpus_milli` and `placed_gpu_indices` are parallel arrays.
     """
 
     cluster: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ledger.jobs import JobFacts
-from ledger.queue import queued_since
+from ledger.queue import queued, queued_since
 from ledger.rows import Job, Run
 from ledger.runs import DerivedRun, ran_s
 from ledger.state import Derived, State
@@ -11,11 +11,12 @@ from ledger.units import FOREVER_S
 
 
 def run_rows(state: State, facts: JobFacts, derived: Derived) -> list[Run]:
-    """Every run of a job as it now reads."""
-    return [_run_row(state, facts, run) for run in derived.runs]
+    """Every run of a job as it now reads; one nobody told when it was eligible was so since it was in the queue."""
+    asked = {until_s: from_s for from_s, until_s in queued(facts, derived.runs)}
+    return [_run_row(state, facts, run, asked.get(run.start_s)) for run in derived.runs]
 
 
-def _run_row(state: State, facts: JobFacts, run: DerivedRun) -> Run:
+def _run_row(state: State, facts: JobFacts, run: DerivedRun, queued_s: int | None) -> Run:
     attempt = facts.attempts[run.attempt]
     ended = run.end_s != FOREVER_S
     ran = ran_s(run, run.end_s) if ended else None
@@ -37,7 +38,7 @@ def _run_row(state: State, facts: JobFacts, run: DerivedRun) -> Run:
         placed_gpus_milli=tuple(p[1] for p in run.placements),
         placed_gpu_indices=tuple(tuple(p[2]) for p in run.placements),
         submitted_s=_submitted_s(facts, run, full.submitted_s if full else None),
-        eligible_s=full.eligible_s if full else None,
+        eligible_s=full.eligible_s if full and full.eligible_s is not None else queued_s,
         started_s=run.start_s,
         ended_s=run.end_s if ended else None,
         outcome=run.outcome,
@@ -79,13 +80,13 @@ def job_row(state: State, facts: JobFacts, derived: Derived) -> Job:
     runs = derived.runs
     terms = facts.terms_at(FOREVER_S) if facts.submitted or not runs else runs[-1].terms
     running = any(r.end_s == FOREVER_S for r in runs)
-    queued = queued_since(facts, runs) is not None
+    waiting = queued_since(queued(facts, runs)) is not None
     ends = [r.end_s for r in runs if r.end_s != FOREVER_S] + [e.at_s for e in facts.ended]
     last = max(
         [(r.end_s, r.outcome) for r in runs if r.end_s != FOREVER_S] + [(e.at_s, e.outcome) for e in facts.ended],
         default=(0, ""),
     )
-    over = not running and not queued
+    over = not running and not waiting
     return Job(
         cluster=state.cluster,
         job=facts.job,
@@ -102,7 +103,7 @@ def job_row(state: State, facts: JobFacts, derived: Derived) -> Job:
         priority=terms.priority,
         submitted_s=facts.submitted[0].at_s if facts.submitted else _asked_s(facts),
         eligible_from_s=terms.eligible_from_s,
-        state="running" if running else ("held" if terms.held else "pending") if queued else "ended",
+        state="running" if running else ("held" if terms.held else "pending") if waiting else "ended",
         attempts=len(runs),
         ended_s=max(ends) if over and ends else None,
         outcome=last[1] if over else "",
