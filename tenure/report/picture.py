@@ -195,14 +195,17 @@ def _met(team: Team) -> str:
 
 
 def _names(teams: Sequence[Team]) -> list[str]:
-    """The last segment of a path, and as many above it as tell two apart."""
-    depth = 1
+    """The last segment of each path, and as many above it as tell it from the others."""
     paths = [team.account.split("/") for team in teams]
-    names = [_named(path, depth) for path in paths]
-    while len(set(names)) < len(names) and depth < max(map(len, paths)):
-        depth += 1
-        names = [_named(path, depth) for path in paths]
-    return names
+    return [next(_apart(path, paths), "/".join(path)) for path in paths]
+
+
+def _apart(path: list[str], paths: list[list[str]]) -> Iterator[str]:
+    """Names of a path that no other has, the shortest first."""
+    for depth in range(1, len(path) + 1):
+        name = _named(path, depth)
+        if sum(_named(other, depth) == name for other in paths) == 1:
+            yield name
 
 
 def _named(path: list[str], depth: int) -> str:

@@ -49,10 +49,11 @@ def question_of(store: Store, wanted: Wanted) -> Question:
     as_of_s = closed_s if wanted.as_of is None else min(closed_s, hour_floor_s(instant_of(wanted.as_of, zone)))
     asked = period(wanted.period, zone, as_of_s)
     until_s = min(asked.until_s, as_of_s)
-    if until_s <= asked.from_s:
+    opens_s = min(span.opens_s for span in spans)
+    if until_s <= max(asked.from_s, opens_s):
         raise PeriodRefused(
             "nothing_closed",
-            f"no hour of the period is closed as of {shown(as_of_s, zone)}: it begins {shown(asked.from_s, zone)}",
+            f"no hour of the period is closed: the book has those of {shown(opens_s, zone)} to {shown(as_of_s, zone)}",
         )
     return Question(
         wanted.cluster,
