@@ -1,8 +1,8 @@
 """The embedded runtime: one process, the log a table of the store.
 
-Order of writing: the log (synced to disk), then rows and dead letters, then checkpoints. A restart loads the
-checkpoints and folds the log on; rows written after a checkpoint are written again, identically. Nothing else is
-needed for every record to count exactly once.
+Order of writing: the log (synced to disk), then rows and dead letters, then sums of samples, then checkpoints. A
+restart loads the checkpoints and folds the log on; rows written after a checkpoint are written again, identically.
+Nothing else is needed for every record to count exactly once.
 """
 
 from __future__ import annotations
@@ -145,9 +145,10 @@ class Embedded:
         return len(samples.at_s)
 
     def save(self) -> None:
-        """Checkpoint every book that changed, and sum the samples of hours that closed or changed.
+        """Sum the samples of hours that closed or changed, then checkpoint every book that changed.
 
-        Refused once a write failed or was interrupted: a checkpoint would then speak of rows that are not there.
+        In this order, because a checkpoint says that nothing up to it is left to do. Refused once a write failed or
+        was interrupted: a checkpoint would then speak of rows that are not there.
         """
         with self._whole():
             self._save()
@@ -162,11 +163,11 @@ class Embedded:
         self._torn = False
 
     def _save(self) -> None:
+        self._sum_samples()
         if any(ledger.unsaved for ledger in self.processor.ledgers.values()):
             position = Position(TOPIC, 0, self._next - 1, 0)
             for checkpoint in self.processor.checkpoints(position):
                 self._store.save_checkpoint(self.generation, checkpoint)
-        self._sum_samples()
         self._saved_at = self._clock()
 
     def _sum_samples(self) -> None:

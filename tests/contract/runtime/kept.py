@@ -65,7 +65,7 @@ class Kept:
 def last_open_hours(
     table: Mapping[tuple[Any, ...], Any], checkpoints: Mapping[str, Checkpoint]
 ) -> dict[tuple[Any, ...], Any]:
-    """Provisional hours of each cluster's last tick: nobody asks for those of earlier ticks, or of hours since closed."""
+    """Provisional hours of each cluster's last tick; those of earlier ticks and of closed hours are stale."""
     last: dict[str, int] = {}
     for row in table.values():
         last[row.cluster] = max(row.seq, last.get(row.cluster, 0))
