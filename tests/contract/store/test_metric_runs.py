@@ -87,10 +87,21 @@ def test_waits_by_funding_kind_and_size(store: Store):
     assert medians("account") == {"": 40, "lab": 30, "lab/x": 30, "x": 50}
 
 
+def test_waits_of_funded_work_are_of_where_it_is_booked(store: Store):
+    settle(
+        store,
+        waited("own", 10, account="lab/x", ledger_account="lab/x/."),
+        waited("free", 20, account="lab/y", ledger_account="", funded=False),
+    )
+    found = asked(store, "queue_wait_median", by=("account",))
+    assert {m.of("account"): m.value for m in found} == {"lab": 10, "lab/x": 10, "lab/x/.": 10, "lab/y": 20}
+    assert [m.value for m in asked(store, "queue_wait_median", account="lab/y")] == [20]
+
+
 def test_a_further_attempt_waits_from_the_end_of_the_one_before(store: Store):
-    first = waited("j", 100, attempt="1", ordinal=1, started_s=START, ended_s=START + 1800)
-    again = waited("j", 100, attempt="2", ordinal=2, started_s=START + 4000, ended_s=START + 5000)
-    resubmitted = waited("j", 100, attempt="3", ordinal=3, submitted_s=START + 6000, started_s=START + 6100)
+    first = waited("j", 100, attempt="b", ordinal=1, started_s=START, ended_s=START + 1800, seq=3)
+    again = waited("j", 100, attempt="c", ordinal=2, started_s=START + 4000, ended_s=START + 5000, seq=2)
+    resubmitted = waited("j", 100, attempt="a", ordinal=3, submitted_s=START + 6000, started_s=START + 6100, seq=1)
     settle(store, first, again, resubmitted)
     found = asked(store, "queue_wait_p90", every="hour")
     assert [m.value for m in found] == [100, 4000 - 1800, None, None]
@@ -261,6 +272,30 @@ def test_a_run_booked_in_two_parts_has_its_samples_once(store: Store):
     assert by(asked(store, "utilized_gpu_hours", by=("pool",)), "pool") == {"b200": (GPU_H, GPU_H), "h100": (0, GPU_H)}
 
 
+def test_samples_of_a_released_pause_cover_nothing(store: Store):
+    settle(store, two_gpus("j", 0, 1), occupied("j", 0.5), occupied("j", 2, 1))
+    sample(store, "n1", 0, 0, 100.0)
+    store.roll_up_samples("g1", "c", START, START + HOUR_S, START + HOUR_S)
+    found = asked(store, "utilization", "funded_utilized_gpu_hours")
+    assert [(m.covered, m.coverable) for m in found] == [(GPU_H // 2, GPU_H * 5 // 2)] * 2
+
+
+def test_each_node_of_a_run_has_its_own_samples(store: Store):
+    nodes = {"placed_nodes": ("n1", "n2"), "placed_gpus_milli": (1000, 1000), "placed_gpu_indices": ((0,), (0,))}
+    settle(store, two_gpus("j", **nodes), occupied("j", 1), occupied("j", 1, node="n2"))
+    sample(store, "n1", 0, 0, 100.0)
+    sample(store, "n2", 0, 0, 50.0)
+    store.roll_up_samples("g1", "c", START, START + HOUR_S, START + HOUR_S)
+    found = by(asked(store, "utilization", by=("node", "job")), "node")
+    assert found == {"n1": (GPU_H, GPU_H), "n2": (GPU_H // 2, GPU_H)}
+    assert by(asked(store, "utilization", node="n2"), "") == {"": (GPU_H // 2, GPU_H)}
+
+
+def test_a_job_is_not_one_whose_name_begins_alike(store: Store):
+    settle(store, run("a", seq=1), run("a/b", seq=1), occupied("a", 1), occupied("a/b", 2))
+    assert by(asked(store, "occupied_gpu_hours", job="a"), "") == {"": (GPU_H, GPU_H)}
+
+
 def test_the_waterfall_falls(store: Store):
     sampled(store)
     hour = {"capacity_gpu_ms": 16 * GPU_H, "unavailable_planned_gpu_ms": 4 * GPU_H}
@@ -329,6 +364,18 @@ def test_pauses_after_a_checkpoint_make_the_loss_an_upper_bound(store: Store):
     settle(store, ended("j", "preempted", **paused), ended("k", "preempted", 100))
     (lost,) = asked(store, LOST[1])
     assert (lost.numerator, lost.covered, lost.coverable) == (1_000_000, 100_000, 1_000_000)
+
+
+def test_a_loss_without_a_checkpoint_of_the_run_is_exact_whatever_was_paused(store: Store):
+    paused = {"suspended_s": 900, "running_s": 900}
+    settle(
+        store,
+        ended("never", "preempted", resumable=True, **paused),
+        ended("cannot", "preempted", checkpointed_s=START + 600, **paused),
+        ended("before", "preempted", resumable=True, checkpointed_s=START, **paused),
+    )
+    (lost,) = asked(store, LOST[1])
+    assert (lost.numerator, lost.coverage) == (3 * 900_000, 1.0)
 
 
 def test_losses_by_funding_user_and_account(store: Store):
