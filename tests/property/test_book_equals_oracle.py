@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from ledger.facts import FactsHash, decode, encode
 from ledger.rows import Job, Run
 from tests.oracle.logs import Dice, DrawnDice, SeededDice, logs, seeded_log, shuffled, with_repeats
-from tests.property.folded import Folded, folded, told
 from tests.property.twists import TWISTS, Twist, over_days, with_stamps_twice
+from tests.support.folded import Folded, folded, told
 
 Log = list[Any]
 Property = Callable[[Log, Dice], None]

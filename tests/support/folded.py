@@ -139,11 +139,16 @@ class Folded:
 
     # ------------------------------------------------------------------ judging
 
-    def check(self) -> None:
-        """Every closed hour that is kept reads as the oracle says: postings, accounts, nodes, pools."""
+    def check(self, *, at_most: int | None = None) -> None:
+        """Every closed hour that is kept reads as the oracle says: postings, accounts, nodes, pools.
+
+        `at_most` looks at so many hours from both ends: the oracle is slow.
+        """
         naive = Naive(self.accepted)
         hours = naive.closed_hours()
         assert list(self.book.state.closed_hours(0, FOREVER_S)) == hours
+        if at_most is not None and len(hours) > at_most:
+            hours = hours[: at_most // 2] + hours[-at_most // 2 :]
         net = self.net()
         accounts = self.latest(rows.AccountHour, "hour_s", "pool", "account")
         clusters = self.latest(rows.ClusterHour, "hour_s", "pool")
