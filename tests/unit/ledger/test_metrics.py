@@ -1,7 +1,7 @@
 """Questions, calendars and answers; and that docs/metrics.md says what the code does."""
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -83,9 +83,17 @@ def test_buckets_leave_no_gap_and_overlap_nowhere(zone: str, every: Any, from_h:
     assert all(b.from_s < b.until_s and b.from_s % HOUR_S == 0 for b in found)
     if every not in {"total", "hour"}:
         local = [datetime.fromtimestamp(b.from_s, ZoneInfo(zone)) for b in found[1:]]
-        assert all((at - timedelta(seconds=1)).date() < at.date() or at.fold for at in local)
+        before = [datetime.fromtimestamp(b.from_s - 1, ZoneInfo(zone)) for b in found[1:]]
+        assert all(last.date() < at.date() for last, at in zip(before, local, strict=True))
         assert every != "week" or {at.weekday() for at in local} <= {0}
         assert every != "month" or {at.day for at in local} <= {1}
+
+
+def test_a_day_that_ends_twice_is_one_day():
+    santiago = ZoneInfo("America/Santiago")  # 2026-04-04 shows 23:00 to 24:00 twice
+    begin, end = (local_midnight_s(date(2026, 4, day), santiago) for day in (4, 5))
+    assert end - begin == 25 * HOUR_S
+    assert buckets(begin, end, "day", santiago) == [Bucket(begin, end)]
 
 
 def test_a_day_whose_midnight_is_skipped_begins_at_the_change():
