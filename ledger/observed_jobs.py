@@ -23,7 +23,8 @@ from ledger.events import (
 from ledger.horizon import beyond_horizon
 from ledger.jobs import Attempt, JobFacts
 from ledger.outcomes import APPLIED, REPEATED, Outcome
-from ledger.state import NOTHING
+from ledger.runs import overlaps
+from ledger.state import NOTHING, Derived
 from ledger.units import FOREVER_S, instant
 
 if TYPE_CHECKING:
@@ -52,18 +53,20 @@ def _put(book: Book, event: ClusterEvent, job: str, from_s: int, put: Callable[[
     """
     state = book.state
     facts = state.job(job)
+    old = state.derived.get(job, NOTHING)
     if from_s > state.closed_until_s and not facts.reaches_back():
         if not put(facts):
             return REPEATED
         book.advance()
         book.mark(facts)
+        _doubt_attempts(book, event, facts, old)
         return APPLIED
-    old = state.derived.get(job, NOTHING)
     if not put(facts):
         return REPEATED
     book.advance()
     book.mark(facts)
     state.read(job)
+    _doubt_attempts(book, event, facts, old)
     change = Change()
     begin, until = correct_job(state, change, job, old)
     change.write(book.writer, event)
@@ -205,6 +208,20 @@ def idle(book: Book, event: GpuIdleObserved, time_us: int) -> Outcome:
         return beyond_horizon(book.state, "the idleness", at_s)
     attempt = book.state.job(data.job).attempt(data.attempt)
     return _put(book, event, data.job, FOREVER_S, lambda _: attempt.put_idle(statements.idle(event, time_us)))
+
+
+def _doubt_attempts(book: Book, event: ClusterEvent, facts: JobFacts, old: Derived) -> None:
+    """Remark on attempts of one job that now hold a node at once, and did not before; they are booked as told."""
+    if len(facts.attempts) < 2:  # noqa: PLR2004 -- it takes two
+        return
+    known = overlaps(old.runs)
+    for (first, second), node in overlaps(book.state.read(facts.job).runs).items():
+        if (first, second) not in known:
+            sentence = (
+                f"attempts {first} and {second} of job {facts.job} hold {node} at the same time; "
+                f"send the end of {first}, or give the second record another job id"
+            )
+            book.remark(event, "attempts_overlap", f"{facts.job}/{second}", sentence)
 
 
 def _doubt_placements(book: Book, event: ClusterEvent, job: str, attempt_name: str) -> None:

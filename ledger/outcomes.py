@@ -20,7 +20,6 @@ RefusalName = Literal[
     "shares_of_own_part",
     "effective_in_a_closed_hour",
     "already_open",
-    "grant_in_a_closed_hour",
 ]
 """Why an event went to the dead letters."""
 
