@@ -74,7 +74,7 @@ def metrics(
     config: options.Config = None,
     as_json: options.Json = False,
 ) -> None:
-    """How healthy, how full, how fair, how well used: every number with what it is made of and what it covers.
+    """Measure how healthy, how full, how fair and how well used it is: every number with its parts and its coverage.
 
     Seven days back from the last closed hour, unless a period is named. docs/metrics.md says what each one means.
     """

@@ -51,7 +51,7 @@ def report(
     config: options.Config = None,
     as_json: options.Json = False,
 ) -> None:
-    """What a subtree of accounts was owed, got and did with it: the pack for a budget review.
+    """Review a budget: what a subtree of accounts was owed, got and did with it.
 
     Without --csv, --svg or --png it is printed. docs/report.md explains every section.
     """

@@ -102,9 +102,10 @@ def changes_section(
 
 
 def _is_change(question: Question, decision: Decided) -> bool:
-    if decision.kind == "policy":
-        return question.from_s <= decision.decided_s < question.asked_until_s
-    return decision.kind == "reassigned" and question.holds(decision.detail.removeprefix("to "))
+    if not question.from_s <= decision.decided_s < question.asked_until_s:
+        return False
+    to_us = decision.kind == "reassigned" and question.holds(decision.detail.removeprefix("to "))
+    return decision.kind == "policy" or to_us
 
 
 def _decision(decision: Decided) -> tuple[Cell, ...]:

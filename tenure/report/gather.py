@@ -70,7 +70,7 @@ def recorded_s(store: Store, cluster: str) -> int:
 def gather(store: Store, question: Question) -> Gathered:
     """Everything the pack needs, as of and as known at the question's instants."""
     asked = _parameters(question)
-    decisions = rows(Decided, store.query("report_pack_decisions", asked | {"until_s": _decided_until_s(question)}))
+    decisions = rows(Decided, store.query("report_pack_decisions", asked | {"until_s": question.decided_until_s}))
     policy = policy_at(decisions, question.as_of_s)
     weighting = Decay(policy.half_life_h) if policy.ranking == "decay" else Sliding(policy.window_h)
     window = asked | {"from_s": window_from_s(policy, question.as_of_s), "until_s": question.as_of_s}
@@ -85,7 +85,7 @@ def gather(store: Store, question: Question) -> Gathered:
         rows(Asking, store.query("report_pack_requests", asked)),
         decisions,
         rows(ShareLine, store.query("report_pack_shares", asked)),
-        rows(Granted, store.query("report_pack_grants", asked)),
+        rows(Granted, store.query("report_pack_grants", asked | {"until_s": question.asked_until_s})),
         rows(Corrected, store.query("report_pack_corrections", asked)),
         rows(RefusedFor, store.query("report_pack_refusals", asked)),
         rows(Overbooked, store.query("report_pack_overbooked", asked)),
@@ -111,11 +111,6 @@ def window_from_s(policy: Policy, as_of_s: int) -> int:
     """
     reach_h = policy.half_life_h * (WEIGHT_BITS + 1) if policy.ranking == "decay" else policy.window_h
     return max(0, as_of_s - min(reach_h, policy.horizon_h) * HOUR_S)
-
-
-def _decided_until_s(question: Question) -> int:
-    """Decisions are taken in open hours too, up to where the period was to end."""
-    return max(question.asked_until_s, question.as_of_s + 1)
 
 
 def _parameters(question: Question) -> dict[str, Value]:

@@ -63,6 +63,7 @@ def question_of(store: Store, wanted: Wanted) -> Question:
         until_s,
         asked.until_s if wanted.as_of is None else min(asked.until_s, as_of_s),
         as_of_s,
+        LATEST_S if wanted.as_of is None else as_of_s + 1,
         known_at_s,
         recorded_s(store, wanted.cluster),
         zone,

@@ -185,8 +185,8 @@ class Question:
     """What the pack is about: a subtree (`account` '' is all) of a pool ('' is each) of a cluster.
 
     The hours are [from_s, until_s), all of them closed; `asked_until_s` is where the period was to end. Ratios and
-    commitments are those at `as_of_s`, the end of a closed hour. `known_at_s` None is the present; `recorded_s` is the
-    cluster's last settled record.
+    commitments are those at `as_of_s`, the end of a closed hour, decisions those before `decided_until_s`.
+    `known_at_s` None is the present; `recorded_s` is the cluster's last settled record.
     """
 
     cluster: str
@@ -196,6 +196,7 @@ class Question:
     until_s: int
     asked_until_s: int
     as_of_s: int
+    decided_until_s: int
     known_at_s: int | None
     recorded_s: int
     zone: ZoneInfo

@@ -7,6 +7,7 @@ import pytest
 from ledger.store.protocol import Store
 from ledger.units import DAY_S
 from tenure.report.decided import difference
+from tenure.report.period import iso
 from tenure.report.values import ShareLine
 from tests.unit.tenure.report import small_book as book
 from tests.unit.tenure.report.small_book import CLOSED, CORRECTED, END, FIRST, SECOND, gh, reviewed
@@ -48,6 +49,7 @@ def test_requests_are_told_with_their_answers_and_while_they_are_open(store: Sto
         book.decision("share_decided", "lab/a", "refused (R-2)", FIRST - 60, 6),
         book.decision("share_decided", "lab/a", "amended at 61 percent (R-3)", FIRST + 5, 7),
         book.decision("share_decided", "lab/a", "approved at 65 percent (R-3)", FIRST + 9, 8),
+        book.decision("share_decided", "lab/b", "refused (R-6)", CLOSED + 60, 9),
     )
     expected = {
         "R-1": ("approved", "62.5", SECOND),
@@ -55,7 +57,11 @@ def test_requests_are_told_with_their_answers_and_while_they_are_open(store: Sto
         "R-4": ("open", None, None),
     }
     assert answers(store, account="lab/a") == expected
-    assert answers(store) == expected | {"R-6": ("open", None, None)}
+    assert answers(store) == expected | {"R-6": ("refused", None, CLOSED + 60)}
+    then = answers(store, as_of=iso(SECOND))
+    assert then == expected | {"R-6": ("open", None, None)}
+    assert answers(store, known_at=iso(CLOSED)) == then
+    assert answers(store, known_at=iso(CLOSED + 60)) == answers(store)
 
 
 def changes(store: Store, **given: Any) -> list[tuple[Any, ...]]:
@@ -88,6 +94,7 @@ def test_changes_are_told_in_the_order_they_were_entered(store: Store):
         book.decision("policy", "c", "window_h=48", FIRST - 90, 3),
         book.decision("reassigned", "9/1", "to lab/a/x", FIRST + 95, 8),
         book.decision("grant", "lab/a", "3 GPU-hours of h100", FIRST + 96, 9),
+        book.decision("reassigned", "9/2", "to lab/a/x", END, 10),
     )
     assert changes(store) == [
         ("grant", "lab/a", "G-1", FIRST - DAY_S),
