@@ -1,6 +1,6 @@
 -- What each leaf account could claim, with grants, and got, hour by hour over [from_s, until_s), and what running
--- contracts still bound at each hour's end, as was known at known_at_s: what its ratio is made of. `account` '' is every
--- account, else that one and all below it.
+-- contracts still bound at each hour's end, as was known at known_at_s: what its ratio is made of.
+-- `account` '' is every account, else that one and all below it.
 SELECT
     v.pool AS pool,
     v.account AS account,

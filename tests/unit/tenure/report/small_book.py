@@ -20,9 +20,11 @@ from typing import Any
 from ledger.rows import AccountHour, ClusterHour, Correction, Decision, Grant, Posting, Remark, Share
 from ledger.store.protocol import ShareRequest, Store
 from ledger.units import GPU_HOUR_MS, HOUR_S
-from tenure.report.pack import Pack
+from tenure.report.gather import gather
+from tenure.report.measure import Measured
+from tenure.report.pack import Pack, pack
 from tenure.report.period import Asked, iso
-from tenure.report.review import Wanted, review
+from tenure.report.review import Wanted, check_account, question_of, review
 from tests.contract.store.rows import HOUR_S as FIRST
 from tests.contract.store.rows import (
     account_hour,
@@ -42,6 +44,7 @@ CLOSED = END + 300
 CORRECTED = END + HOUR_S
 CLOSING_SEQ, CORRECTING_SEQ, LAST_SEQ = 10, 20, 30
 FIRST_HOUR = {"capacity": 8, "unavailable_planned": 1, "interruptible": 1, "suspended": 1, "unfunded": 1}
+NOTHING_MEASURED = Measured([], [], [], [], [])
 
 
 def gh(hours: float) -> int:
@@ -163,10 +166,15 @@ def decision(kind: str, subject: str, detail: str, at_s: int, seq: int = 5, **gi
     return make(Decision, kind=kind, subject=subject, detail=detail, occurred_s=at_s, seq=seq, **filled | given)
 
 
-def reviewed(store: Store, **given: Any) -> Pack:
-    """The pack of the two hours."""
+def reviewed(store: Store, *, measured: bool = False, **given: Any) -> Pack:
+    """The pack of the two hours; without what is measured, which takes as long as all the rest, unless asked for."""
     filled: dict[str, Any] = {"period": Asked(iso(FIRST), iso(END))}
-    return review(store, Wanted("c", **filled | given))
+    wanted = Wanted("c", **filled | given)
+    if measured:
+        return review(store, wanted)
+    question = question_of(store, wanted)
+    check_account(store, question.cluster, question.account)
+    return pack(gather(store, question), NOTHING_MEASURED)
 
 
 __all__ = [

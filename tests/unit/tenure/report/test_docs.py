@@ -15,7 +15,7 @@ SECTIONS = dict(re.findall(r"^\*\*`(\w+)`\*\*: (.*?)(?=^\*\*`|\Z)", DOC, re.MULT
 
 @pytest.fixture(scope="module")
 def pack(book_as_closed: Store) -> Pack:
-    return reviewed(book_as_closed)
+    return reviewed(book_as_closed, measured=True)
 
 
 def test_every_section_is_documented_in_order(pack: Pack):

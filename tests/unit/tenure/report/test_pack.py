@@ -27,7 +27,7 @@ def account(pack: Pack, name: str) -> dict[str, Any]:
 
 
 def test_the_waterfall_goes_from_capacity_to_use(book_as_closed: Store):
-    assert amounts(reviewed(book_as_closed)) == {
+    assert amounts(reviewed(book_as_closed, measured=True)) == {
         "capacity": 16,
         "unavailable, planned": 1,
         "unavailable, unplanned": 0,
@@ -44,7 +44,7 @@ def test_the_waterfall_goes_from_capacity_to_use(book_as_closed: Store):
 
 
 def test_a_step_is_a_part_of_the_one_before_and_says_what_it_covers(book_as_closed: Store):
-    found = stages(reviewed(book_as_closed, period=Asked(iso(FIRST), iso(END + 2 * 3600))))
+    found = stages(reviewed(book_as_closed, measured=True, period=Asked(iso(FIRST), iso(END + 2 * 3600))))
     assert found["available"]["part"] == Part(gh(15), gh(16))
     assert found["occupied"]["part"] == Part(gh(14), gh(15))
     assert found["funded"]["part"] == Part(gh(12), gh(14))
@@ -126,7 +126,7 @@ def test_a_half_life_weighs_hours_and_not_what_is_bound(store: Store):
 
 
 def test_a_subtree_has_the_pools_capacity_and_its_own_use(book_as_closed: Store):
-    pack = reviewed(book_as_closed, account="lab/a")
+    pack = reviewed(book_as_closed, measured=True, account="lab/a")
     assert amounts(pack) == {
         "capacity": 16,
         "unavailable, planned": 1,

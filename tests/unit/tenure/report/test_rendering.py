@@ -21,7 +21,7 @@ from tests.unit.tenure.report.small_book import CORRECTED, END, FIRST, gh, revie
 
 @pytest.fixture(scope="module")
 def pack(book_as_closed: Store) -> Pack:
-    return reviewed(book_as_closed)
+    return reviewed(book_as_closed, measured=True)
 
 
 # ---------------------------------------------------------------- text
