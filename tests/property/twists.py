@@ -57,12 +57,18 @@ def _reusing_ids(log: Sequence[Any], dice: Dice, *, at_its_time: bool) -> Log:
         event, other = one, earlier.get(one.type)
         if other is not None and is_observation(one) and other.time <= recorded(one) and dice.chance(25):
             time = other.time if at_its_time else one.time
-            if at_its_time or (time, other.id) not in stamps:
+            if _told_until(one) <= time if at_its_time else (time, other.id) not in stamps:
                 event = changed(one, id=other.id, source=other.source, time=time)
                 stamps.add((time, other.id))
         earlier[one.type] = event
         found.append(event)
     return found
+
+
+def _told_until(one: Any) -> datetime:
+    """The latest instant of a full statement of a run: it cannot have been told before."""
+    known = (getattr(one.data, "started_at", None), getattr(one.data, "ended_at", None))
+    return max((at for at in known if at is not None), default=T0.replace(year=1970))
 
 
 def on_the_quarter(log: Sequence[Any], dice: Dice) -> Log:
