@@ -78,7 +78,11 @@ def on_the_quarter(log: Sequence[Any], dice: Dice) -> Log:
 
 
 def over_days(log: Sequence[Any], dice: Dice) -> Log:
-    """Six times as slow, and the book keeps a day. Nobody says of a run that ended that it still runs."""
+    """Six times as slow, and the book keeps a day.
+
+    Nobody says of a run that ended that it still runs, nor gives it to another account: of a run it has let go of the
+    book knows no better.
+    """
     slow = [_moved(one, lambda at: T0 + 6 * (at - T0)) for one in log]
     day = {"horizon_h": 24}
     slow = [changed(one, data=day) if one.type == "tenure.policy.set.v1" else one for one in slow]
@@ -86,6 +90,8 @@ def over_days(log: Sequence[Any], dice: Dice) -> Log:
 
 
 def _revives(one: Any, log: Log) -> bool:
+    if one.type == "tenure.run.reassigned.v1":
+        return True
     if one.type != "tenure.run.observed.v1" or one.data.ended_at is not None:
         return False
     return any(_end_told(other, one) < one.time for other in log)
