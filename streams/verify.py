@@ -145,7 +145,7 @@ def _compare(report: Report, store: Store, generation: str, checkpoints: dict[st
         count = difference.only_in_a + difference.only_in_b
         sentence = (
             f"{difference.table} is not what the log comes to: {difference.only_in_a} rows too many or changed, "
-            f"{difference.only_in_b} missing"
+            f"{difference.only_in_b} missing; if Tenure was upgraded since, `tenure replay --switch` writes them anew"
         )
         examples = tuple(_row(difference.columns, row) for row in (*difference.examples_a, *difference.examples_b))
         report.findings.append(Finding("error", difference.table, sentence, count, examples[:EXAMPLES]))
