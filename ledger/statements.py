@@ -248,20 +248,18 @@ def submitted(event: JobSubmitted, time_us: int) -> Submitted:
 
 
 def updated(event: JobUpdated, time_us: int) -> Updated:
-    """The statement in a `job.updated`: only the fields the sender wrote."""
+    """The statement in a `job.updated`: only the fields it says something of; null says nothing."""
     data = event.data
     changes: dict[str, Any] = {}
     for field in data.model_fields_set - {"cluster", "job"}:
         value = getattr(data, field)
+        if value is None:
+            continue
         if field == "shape":
-            changes["shape_nodes"] = value.nodes if value else 0
-            changes["shape_gpus_milli"] = value.gpus_per_node_milli if value else 0
+            changes["shape_nodes"] = value.nodes
+            changes["shape_gpus_milli"] = value.gpus_per_node_milli
         elif field == "eligible_from":
-            changes["eligible_from_s"] = epoch_s(value) if value else None
-        elif field == "time_limit_s":
-            changes[field] = value
-        elif value is None:
-            changes[field] = Terms._field_defaults[field]
+            changes["eligible_from_s"] = epoch_s(value)
         else:
             changes[field] = value
     return Updated(time_us, event.source, event.id, time_us // 1_000_000, tuple(sorted(changes.items())))
