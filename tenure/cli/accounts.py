@@ -47,7 +47,7 @@ def accounts(
         here = [line for line in found if line.pool == pool_shown]
         output.say() if at else None
         output.show(_table(here, title))
-    output.say(f"Claim: share of healthy GPUs. Owed: min(claim + grants, demand). ρ: used of the claim. {caption}")
+    output.tell(f"Claim: share of healthy GPUs. Owed: min(claim + grants, demand). ρ: used of the claim. {caption}")
 
 
 def _table(found: list[Line], title: str) -> Table:

@@ -12,8 +12,10 @@ from typing import Annotated
 import typer
 
 from ledger.archive import DeadLetter
+from ledger.events import GrantMade, PolicySet, RunReassigned, ShareDecided, SharesSet
 from ledger.store.protocol import Store
 from ledger.units import instant
+from streams.intake import read
 from tenure import wiring
 from tenure.cli import exits, options, output
 from tenure.cli.desk import open_place
@@ -106,7 +108,7 @@ def retry(
     """Send a dead letter again, corrected or as it is; the letter itself is kept."""
     with open_place(data, config) as (store, place, _):
         letter = _found(store, id)
-        raw = _corrected(letter, file, edit=edit)
+        raw = _renamed(_corrected(letter, file, edit=edit), letter)
         with wiring.open_runtime(store, place) as runtime:
             outcomes = dict(runtime.ingest([raw]).outcomes)
     taken = bool(outcomes.keys() & {"applied", "repeated"})
@@ -129,6 +131,19 @@ def _corrected(letter: DeadLetter, file: Path | None, *, edit: bool) -> bytes:
             "`tenure ingest` the file again (what is taken already changes nothing), or give an event with --with"
         )
     return _edited(letter.raw).strip() if edit else letter.raw
+
+
+def _renamed(raw: bytes, letter: DeadLetter) -> bytes:
+    """A decision under a new id, recorded anew: one that was refused is known by its id, and would be passed by."""
+    event = read(raw)
+    match event:
+        case SharesSet() | GrantMade() | PolicySet() | RunReassigned() | ShareDecided() if event.id == letter.event_id:
+            new = f"{event.id}/{wiring.new_id()[:ID_LENGTH]}"
+            return (
+                event.model_copy(update={"id": new, "recordedtime": None}).model_dump_json(exclude_none=True).encode()
+            )
+        case _:
+            return raw
 
 
 def _read(file: Path) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
@@ -46,7 +48,9 @@ def code_of(error: Exception) -> int | None:
             return BUSY
         case StoreFull():
             return FULL
-        case StoreError():
+        case OSError() if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            return FULL
+        case StoreError() | OSError():
             return STORE
         case _:
             return None
@@ -54,4 +58,10 @@ def code_of(error: Exception) -> int | None:
 
 def sentence_of(error: Exception) -> str:
     """What a person is told of it."""
-    return sentence(error, "this cannot be written") if isinstance(error, ValidationError) else str(error)
+    match error:
+        case ValidationError():
+            return sentence(error, "this cannot be written")
+        case OSError(filename=str() | Path() as name) if error.strerror is not None:
+            return f"{name}: {error.strerror}. What was taken before is kept; put that right and run it again"
+        case _:
+            return str(error)

@@ -34,7 +34,7 @@ def explain(
         output.emit({"watermarks": watermarks, **as_report(known)})
         return
     tell(known)
-    output.say(caption)
+    output.tell(caption)
 
 
 def explained(desk: Desk, job: str, cluster: str | None) -> Explained:
@@ -172,8 +172,10 @@ def _tell_waiting(waits: Waiting) -> None:
         output.say(f"{s.account} runs {gpus(s.running_milli)} of at most {gpus(s.limit_milli)} GPUs.")
     if entry.ranked is None:
         return
-    where = f"Rank {count(entry.ranked.position)} in {entry.pool}"
-    output.say(f"{where}, behind {plural(waits.ahead_count, 'job')} that ask for {of_gpus(waits.ahead_gpus_milli)}.")
+    ahead = f"behind {plural(waits.ahead_count, 'job')} that ask for {of_gpus(waits.ahead_gpus_milli)}"
+    output.say(
+        f"Rank {count(entry.ranked.position)} in {entry.pool}, {ahead if waits.ahead_count else 'first in line'}."
+    )
     if entry.ranked.path:
         made = output.table("ρ on its path", "*Account", ">ρ", ">Used", ">Committed", ">Claim, GPU-hours")
         for account, value in entry.ranked.path:

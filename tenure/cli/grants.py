@@ -45,7 +45,7 @@ def list_(
         account_shown = below_root(row["account"])
         output.fill(made, [[account_shown, row["pool"], *amounts, *times, row["author"], row["reason"]]])
     output.show(made)
-    output.say(caption)
+    output.tell(caption)
 
 
 @app.command()

@@ -151,7 +151,8 @@ def _tell(files: list[importing.File], summary: Summary | None, *, as_json: bool
 def _summary_json(summary: Summary | None) -> dict[str, object] | None:
     if summary is None:
         return None
-    return {"records": summary.records, "samples": summary.samples, "outcomes": dict(sorted(summary.outcomes.items()))}
+    outcomes = {name: n for name, n in sorted(summary.outcomes.items()) if n}
+    return {"records": summary.records, "samples": summary.samples, "outcomes": outcomes}
 
 
 def _table(files: list[importing.File]) -> Table:

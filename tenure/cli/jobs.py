@@ -58,7 +58,7 @@ def jobs(
     title = f"{name}: {plural(len(shown), 'job')}, the latest first"
     columns = ("*Job", "~User", "~Account", ">GPUs", "*State", "*Class", "*Submitted", ">Ran", ">GPU-h")
     output.show(output.fill(output.table(title, *columns), map(_cells, shown)))
-    output.say(f"{'There are more: --limit shows them. ' if len(found) > limit else ''}{caption}")
+    output.tell(f"{'There are more: --limit shows them. ' if len(found) > limit else ''}{caption}")
 
 
 def _check(option: str, value: str, known: tuple[str, ...]) -> None:

@@ -49,6 +49,11 @@ def say(sentence: str = "", *, style: str | None = None) -> None:
     console().print(escape(sentence), style=style, soft_wrap=True)
 
 
+def tell(sentence: str) -> None:
+    """A sentence for people, folded where the page ends."""
+    wrapped("", sentence)
+
+
 def note(sentence: str, *, style: str | None = None) -> None:
     """A line beside the output, on standard error."""
     console(stderr=True).print(escape(sentence), style=style, soft_wrap=True)
@@ -57,7 +62,7 @@ def note(sentence: str, *, style: str | None = None) -> None:
 def wrapped(head: str, sentence: str) -> None:
     """A sentence that folds under itself, to the right of its head."""
     out = console()
-    lines = wrap(sentence, max(20, out.width - len(head))) or [""]
+    lines = wrap(sentence, max(20, out.width - len(head)), break_on_hyphens=False, break_long_words=False) or [""]
     for at, line in enumerate(lines):
         out.print(escape((head if at == 0 else " " * len(head)) + line), soft_wrap=True)
 
@@ -65,6 +70,10 @@ def wrapped(head: str, sentence: str) -> None:
 def show(table: Table) -> None:
     """A table; in a file or a pipe without the blanks that fill its lines."""
     out = console()
+    # A table folds its title to its own width, however wide the page is.
+    title, table.title = table.title, None
+    if title:
+        out.print(title, style="bold", soft_wrap=True, markup=False)
     if out.is_terminal:
         out.print(table)
         return
@@ -79,8 +88,6 @@ def table(title: str, *columns: str, caption: str = "") -> Table:
     """
     made = Table(
         title=title,
-        title_justify="left",
-        title_style="bold",
         caption=caption or None,
         caption_justify="left",
         box=box.SIMPLE_HEAD,

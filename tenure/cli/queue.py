@@ -48,7 +48,7 @@ def queue(
         output.say()
     for reason in sorted({why(e) for e in entries}):
         output.wrapped(f"{reason}: ", f"{REASONS.get(reason) or FUNDING[reason]}.")
-    output.say(f"ρ from the root down, the lower goes first. {caption}" if entries else f"Nobody waits. {caption}")
+    output.tell(f"ρ from the root down, the lower goes first. {caption}" if entries else f"Nobody waits. {caption}")
 
 
 def _below(entry: QueueEntry, account: str | None) -> bool:

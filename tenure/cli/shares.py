@@ -51,7 +51,7 @@ def show(
         output.emit({"watermarks": watermarks, "cluster": name, "shares": [_part_json(p) for p in found]})
         return
     output.show(_parts_table(found, f"{name}: shares in force, and GPU-hours a day of what is healthy now"))
-    output.say(caption)
+    output.tell(caption)
 
 
 def _parts_table(found: list[Part], title: str) -> Table:
@@ -180,4 +180,4 @@ def history(
         parent_shown = f"{key[0]} ({key[1]})" if key[1] else key[0]
         output.fill(made, [[parent_shown, str(key[2]), since, str(first["author"]), told, str(first["reason"])]])
     output.show(made)
-    output.say(f"* in force. {caption}")
+    output.tell(f"* in force. {caption}")

@@ -33,7 +33,7 @@ def verify(
         output.emit({"watermarks": watermarks, **report_json(found)})
     else:
         tell(found)
-        output.say(caption)
+        output.tell(caption)
     if found.errors:
         raise typer.Exit(exits.FINDINGS)
 
