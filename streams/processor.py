@@ -18,7 +18,7 @@ from ledger.events import ClockTicked, GpuSampled
 from ledger.events.directory import AccountChanged, AccountClosed, AccountOpened, ShareRequested
 from ledger.facts import MODULUS, FactsHash, decode, encode
 from ledger.outcomes import Applied, Refused, Repeated
-from ledger.rows import Row
+from ledger.rows import OpenHour, Row
 from ledger.store.protocol import AccountEntry, ShareRequest
 from ledger.units import epoch_s, epoch_us
 from streams.intake import AnyEvent, Record, dead_letter
@@ -141,6 +141,8 @@ class Processor:
                 outcome = Applied()
             case _:
                 outcome = ledger.book.apply(event, archived.recorded_us // 1_000_000, last_tick=last_tick)
+                if last_tick and isinstance(outcome, Applied):
+                    _say_if_nothing_is_open(ledger.book)
         folded.outcomes[_name(outcome)] += 1
         return outcome
 
@@ -171,6 +173,31 @@ def _last_ticks(records: Sequence[Record]) -> set[int]:
             if event.time == event.data.at and at_s <= archived.recorded_us // 1_000_000:
                 latest_s[archived.cluster] = at_s
     return found
+
+
+def _say_if_nothing_is_open(book: Book) -> None:
+    """A tick with nothing provisional leaves a row of no account, lest those of the tick before pass for the last."""
+    state = book.state
+    made = book.writer.rows[OpenHour]
+    if not made or made[-1].seq != state.seq:
+        nothing = OpenHour(
+            cluster=state.cluster,
+            pool="",
+            account="",
+            hour_s=state.closed_until_s,
+            until_s=state.ticked_s,
+            claim_gpu_ms=0,
+            grant_gpu_ms=0,
+            charged_gpu_ms=0,
+            refunded_gpu_ms=0,
+            demand_gpu_ms=0,
+            owed_gpu_ms=0,
+            commitment_gpu_ms=0,
+            unfunded_gpu_ms=0,
+            seq=state.seq,
+            recorded_s=state.recorded_s,
+        )
+        made.append(nothing)
 
 
 def _name(outcome: Applied | Repeated | Refused) -> str:

@@ -58,22 +58,16 @@ class Kept:
     def read(self) -> dict[str, dict[tuple[Any, ...], Any]]:
         """Every table by key."""
         found = {rows.TABLES[kind]: dict(table) for kind, table in self.tables.items() if table}
-        found["open_hours"] = last_open_hours(self.tables[rows.OpenHour], self.checkpoints)
+        found["open_hours"] = last_open_hours(self.tables[rows.OpenHour])
         return found
 
 
-def last_open_hours(
-    table: Mapping[tuple[Any, ...], Any], checkpoints: Mapping[str, Checkpoint]
-) -> dict[tuple[Any, ...], Any]:
-    """Provisional hours of each cluster's last tick; those of earlier ticks and of closed hours are stale."""
+def last_open_hours(table: Mapping[tuple[Any, ...], Any]) -> dict[tuple[Any, ...], Any]:
+    """Provisional hours of each cluster's last tick; those of earlier ticks are stale."""
     last: dict[str, int] = {}
     for row in table.values():
         last[row.cluster] = max(row.seq, last.get(row.cluster, 0))
-    return {
-        key: row
-        for key, row in table.items()
-        if row.seq == last[row.cluster] and row.hour_s >= checkpoints[row.cluster].closed_until_s
-    }
+    return {key: row for key, row in table.items() if row.seq == last[row.cluster]}
 
 
 def fold(records: Sequence[Record], sizes: Iterable[int], *, restart_after: Iterable[int] = ()) -> Kept:

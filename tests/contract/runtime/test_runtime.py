@@ -209,9 +209,6 @@ def statements(store: Store, known_at: datetime) -> tuple[Table, Table]:
 # ---------------------------------------------------------------------- open hours
 
 
-@pytest.mark.xfail(
-    reason="comparison.LAST_OPEN_HOURS takes rows of hours since closed for those of the last tick", strict=True
-)
 def test_an_idle_cluster_without_budgets_verifies(store: Store, start: Start):
     """The last tick has nothing provisional to write, and what an earlier one wrote is stale."""
     node = {"node": "n1", "gpu_type": "h100", "gpus_milli": 8000, "state": "available"}

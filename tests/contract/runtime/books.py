@@ -1,0 +1,53 @@
+"""Everything a book holds, to be held against another book."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import numpy as np
+
+from ledger.rows import TABLES
+from ledger.store import comparison
+from ledger.store.protocol import Samples, Store
+from ledger.units import epoch_s
+from tests.oracle.logs import T0
+
+ASKED = {
+    **{table: f"SELECT * FROM {table} FINAL" for table in TABLES.values() if table != "open_hours"},
+    **{table: f"SELECT * FROM {table} FINAL" for table in ("events", "dead_letters", "accounts", "share_requests")},
+    "open_hours": comparison.LAST_OPEN_HOURS,
+    "run_gpu_hours": "SELECT * EXCEPT rolled_at FROM run_gpu_hours FINAL WHERE gone = 0",
+    "checkpoints": "SELECT * EXCEPT (topic, `partition`, `offset`, `index`, facts) FROM checkpoints FINAL",
+    "position": "SELECT topic, `partition`, `offset`, `index` FROM checkpoints FINAL WHERE cluster = ''",
+}
+"""Of checkpoints, what does not depend on where they were taken; of provisional hours, the last."""
+
+
+def contents(store: Store) -> dict[str, list[str]]:
+    """Every table, each row as text."""
+    return {name: [repr(row) for row in store.query(f"{sql} ORDER BY ALL").rows] for name, sql in ASKED.items()}
+
+
+def samples(*, hours: int = 12) -> Samples:
+    """Four nodes with two GPUs in each of the two clusters, every twenty minutes."""
+    rows = [
+        (cluster, f"n{node}", gpu, epoch_s(T0 + timedelta(minutes=20 * n)), (7 * n + 31 * gpu) % 101)
+        for cluster in ("north", "south")
+        for node in range(1, 5)
+        for gpu in range(2)
+        for n in range(3 * hours)
+    ]
+    clusters, nodes, gpus, at_s, busy = zip(*rows, strict=True)
+    unknown = np.full(len(rows), np.nan, dtype=np.float32)
+    return Samples(
+        np.array(clusters, dtype=object),
+        np.array(nodes, dtype=object),
+        np.array(gpus, dtype=np.uint16),
+        np.array(at_s, dtype=np.int64),
+        np.full(len(rows), 1200, dtype=np.uint32),
+        np.array(busy, dtype=np.float32),
+        unknown,
+        unknown,
+        unknown,
+        np.full(len(rows), -1, dtype=np.int32),
+    )
