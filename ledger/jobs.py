@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 from ledger.statements import (
@@ -19,6 +20,7 @@ from ledger.statements import (
     greater,
     insert,
 )
+from ledger.units import FOREVER_S
 
 NO_TERMS = Terms()
 
@@ -158,6 +160,30 @@ class JobFacts:
             if attempt.full is not None and attempt.full.suspended_s:
                 return True
         return False
+
+    def overlaps(self) -> dict[tuple[str, str], str]:
+        """Pairs of attempts, by start, that hold a node at the same time, with the node.
+
+        While neither has ended nothing is wrong: the end of the first may be on its way.
+        """
+        if len(self.attempts) < 2:  # noqa: PLR2004 -- it takes two
+            return {}
+        found: dict[tuple[str, str], str] = {}
+        for (_, a, end_a, first), (start_b, b, end_b, second) in combinations(self._held(), 2):
+            if start_b < min(end_a, end_b) < FOREVER_S and (nodes := first & second):
+                found[a, b] = min(nodes)
+        return found
+
+    def _held(self) -> list[tuple[int, str, int, frozenset[str]]]:
+        """(start, attempt, end, nodes) of the attempts whose start is known, by start."""
+        held = []
+        for name, attempt in self.attempts.items():
+            source = attempt.start or attempt.full
+            start_s = attempt.started_s()
+            if source is not None and start_s is not None:
+                end_s = attempt.end.at_s if attempt.end is not None else FOREVER_S
+                held.append((start_s, name, end_s, frozenset(p[0] for p in source.placements)))
+        return sorted(held, key=lambda h: h[:2])
 
     def record(self) -> tuple[Any, ...]:
         """Canonical record: attempts by name, so that arrival order leaves no trace."""

@@ -23,8 +23,7 @@ from ledger.events import (
 from ledger.horizon import beyond_horizon
 from ledger.jobs import Attempt, JobFacts
 from ledger.outcomes import APPLIED, REPEATED, Outcome
-from ledger.runs import overlaps
-from ledger.state import NOTHING, Derived
+from ledger.state import NOTHING
 from ledger.units import FOREVER_S, instant
 
 if TYPE_CHECKING:
@@ -53,20 +52,17 @@ def _put(book: Book, event: ClusterEvent, job: str, from_s: int, put: Callable[[
     """
     state = book.state
     facts = state.job(job)
+    overlaps = facts.overlaps()
+    late = from_s <= state.closed_until_s or facts.reaches_back()
     old = state.derived.get(job, NOTHING)
-    if from_s > state.closed_until_s and not facts.reaches_back():
-        if not put(facts):
-            return REPEATED
-        book.advance()
-        book.mark(facts)
-        _doubt_attempts(book, event, facts, old)
-        return APPLIED
     if not put(facts):
         return REPEATED
     book.advance()
     book.mark(facts)
+    _doubt_attempts(book, event, facts, overlaps)
+    if not late:
+        return APPLIED
     state.read(job)
-    _doubt_attempts(book, event, facts, old)
     change = Change()
     begin, until = correct_job(state, change, job, old)
     change.write(book.writer, event)
@@ -210,12 +206,9 @@ def idle(book: Book, event: GpuIdleObserved, time_us: int) -> Outcome:
     return _put(book, event, data.job, FOREVER_S, lambda _: attempt.put_idle(statements.idle(event, time_us)))
 
 
-def _doubt_attempts(book: Book, event: ClusterEvent, facts: JobFacts, old: Derived) -> None:
+def _doubt_attempts(book: Book, event: ClusterEvent, facts: JobFacts, known: dict[tuple[str, str], str]) -> None:
     """Remark on attempts of one job that now hold a node at once, and did not before; they are booked as told."""
-    if len(facts.attempts) < 2:  # noqa: PLR2004 -- it takes two
-        return
-    known = overlaps(old.runs)
-    for (first, second), node in overlaps(book.state.read(facts.job).runs).items():
+    for (first, second), node in facts.overlaps().items():
         if (first, second) not in known:
             sentence = (
                 f"attempts {first} and {second} of job {facts.job} hold {node} at the same time; "

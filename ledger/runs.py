@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import NamedTuple, Protocol
 
 from ledger.jobs import Attempt, JobFacts
@@ -289,21 +288,6 @@ def _refund_from(pieces: tuple[Piece, ...], checkpoint_s: int | None) -> int:
         if not left:
             break
     return begin if checkpoint_s is None else max(begin, checkpoint_s)
-
-
-def overlaps(runs: tuple[DerivedRun, ...]) -> dict[tuple[str, str], str]:
-    """Pairs of attempts, by start, that hold a node at the same time, with the node.
-
-    While neither has ended nothing is wrong: the end of the first may be on its way.
-    """
-    found: dict[tuple[str, str], str] = {}
-    for first, second in combinations(runs, 2):
-        until_s = min(first.end_s, second.end_s)
-        if second.start_s < until_s < FOREVER_S:
-            nodes = {p[0] for p in first.placements} & {p[0] for p in second.placements}
-            if nodes:
-                found[first.attempt, second.attempt] = min(nodes)
-    return found
 
 
 def ran_s(run: DerivedRun, until_s: int) -> int:

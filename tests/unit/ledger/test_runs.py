@@ -12,7 +12,6 @@ from ledger.runs import (
     contract_end,
     derive,
     funding,
-    overlaps,
     ran_s,
     remaining_contract_s,
 )
@@ -170,7 +169,7 @@ def test_an_end_of_its_own_is_stronger():
 
 def test_attempts_that_hold_a_node_at_once():
     def pairs(**told: Any) -> dict[tuple[str, str], str]:
-        return overlaps(derive(job(**told), World()))
+        return job(**told).overlaps()
 
     assert pairs(starts={"1": 50, "2": 80}, ends={"1": 90}) == {("1", "2"): "n"}
     assert pairs(starts={"1": 50, "2": 80}, ends={"2": 90}) == {("1", "2"): "n"}
