@@ -1,0 +1,149 @@
+"""The facts as bytes and as one number."""
+
+import json
+import zlib
+from typing import Any
+
+import pytest
+
+from ledger.facts import MODULUS, FactsHash, decode, encode, records
+from ledger.statements import digest
+from tests.oracle.logs import seeded_log
+from tests.support.folded import Folded, folded
+from tests.support.said import (
+    checkpointed,
+    ended,
+    grant,
+    node,
+    policy,
+    reassigned,
+    resumed,
+    run,
+    s,
+    say,
+    shares,
+    small_cluster,
+    started,
+    submitted,
+    suspended,
+    t,
+    tick,
+    updated,
+)
+
+EVERYTHING: list[Any] = [
+    *small_cluster(),
+    policy("08:00", window_h=24),
+    shares("08:01", "lab/a", {"x": ("50.5", 2)}, gpu_type="h100"),
+    grant("08:02", "lab/b", 1000, "08:00", "10:00"),
+    submitted("08:05", shape={"nodes": 1, "gpus_per_node_milli": 1000}, eligible_from=t("08:06")),
+    updated("08:06", priority=2, resumable=True),
+    started("08:10"),
+    suspended("08:20", releases_gpus=True),
+    resumed("08:25"),
+    checkpointed("08:30"),
+    say("gpu.idle_observed", "08:40", job="j", attempt="1", since=t("08:35")),
+    ended("08:45", outcome="preempted", exit_code=3),
+    ended("08:50", attempt=None, outcome="cancelled"),
+    run("08:55", "k", start="08:00", suspensions=[{"since": t("08:10")}], submitted_at=t("07:00"), gang="g"),
+    reassigned("08:56", "lab/b", "k"),
+    node("08:57", "m", 8, gpu_type="b200"),
+    say("node.removed", "08:58", node="m"),
+    tick("10:05"),
+]
+
+
+@pytest.fixture
+def book() -> Folded:
+    return folded(EVERYTHING)
+
+
+def test_what_is_written_is_read_back(book: Folded):
+    before = book.book.state
+    after = decode(encode(before))
+    assert dict(records(after)) == dict(records(before))
+    assert FactsHash(after).value == FactsHash(before).value
+    counters = ("cluster", "seq", "recorded_s", "ticked_s", "horizon_s", "first_node_s", "closed_until_s", "opens_s")
+    assert {name: getattr(after, name) for name in counters} == {name: getattr(before, name) for name in counters}
+    for name, facts in before.jobs.items():
+        assert (after.jobs[name].seq, after.jobs[name].recorded_s) == (facts.seq, facts.recorded_s)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_is_cached_is_made_again(seed: int):
+    before = folded(seeded_log(seed, hours=12, nodes=4, jobs=12)).book.state
+    before.read_all()
+    after = decode(encode(before))
+    assert after.derived == before.derived
+    assert set(after.live) == set(before.live)
+    assert after.node_edges == before.node_edges
+    assert set(after.hours) == set(before.hours)
+    for hour_s, pools in before.hours.items():
+        for pool, found in pools.items():
+            again = after.hours[hour_s].get(pool)
+            zero = [0] * 7
+            for account, sums in found.accounts.items():
+                assert (again.accounts.get(account, zero) if again else zero) == sums
+            if again is None:
+                assert not any(found.nodes)
+                assert not found.claimed_gpu_ms
+            else:
+                assert (again.nodes, again.claimed_gpu_ms) == (found.nodes, found.claimed_gpu_ms)
+
+
+def test_encoding_twice_gives_the_same_bytes(book: Folded):
+    state = book.book.state
+    assert encode(decode(encode(state))) == encode(state)
+    body = json.loads(zlib.decompress(encode(state)))
+    assert set(body) == {"seq", "recorded_s", "common", "nodes", "jobs"}
+
+
+def test_the_hash_is_the_sum_of_the_digests_of_all_records(book: Folded):
+    state = book.book.state
+    assert FactsHash(state).value == sum(digest(record) for _, record in records(state)) % MODULUS
+
+
+def test_the_hash_changes_with_every_event_that_changes_facts():
+    book, seen = Folded(), set()
+    for event in EVERYTHING:
+        book.fold(event)
+        seen.add(book.hash_from_scratch())
+        assert book.hash_kept() == book.hash_from_scratch()
+    assert len(seen) == len(EVERYTHING)
+
+
+def test_a_repeat_changes_no_hash(book: Folded):
+    before = book.hash_from_scratch()
+    for event in EVERYTHING:
+        book.fold(event)
+    assert book.hash_from_scratch() == before
+
+
+def test_a_record_that_goes_leaves_the_sum(book: Folded):
+    state = book.book.state
+    kept = FactsHash(state)
+    with_j = kept.value
+    del state.jobs["j"]
+    assert kept.update(iter([("job", "j")])) != with_j
+    assert kept.value == FactsHash(state).value
+    assert kept.update(iter([("job", "never"), ("node", "never")])) == FactsHash(state).value
+
+
+def test_a_refused_decision_is_remembered_and_nothing_else_of_it(book: Folded):
+    state = book.book.state
+    before = dict(records(state))
+    book.fold(shares("10:06", "lab", {"a": 99, "b": 2}, 1))
+    after = dict(records(state))
+    assert {key for key in after if after[key] != before[key]} == {("", "")}
+    assert len(state.decided) == 7
+    assert ("test", EVERYTHING[-2].id) not in state.decided
+
+
+def test_two_books_of_one_cluster_only_are_equal():
+    one, other = Folded(cluster="c"), Folded(cluster="d")
+    assert one.hash_from_scratch() != other.hash_from_scratch()
+
+
+def test_a_checkpoint_before_anything_was_told():
+    state = decode(encode(Folded().book.state))
+    assert (state.opens_s, state.closed_hours(0, s("12:00"))) == (None, range(0))
