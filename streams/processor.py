@@ -19,8 +19,9 @@ from ledger.events.directory import AccountChanged, AccountClosed, AccountOpened
 from ledger.facts import MODULUS, FactsHash, decode, encode
 from ledger.outcomes import Applied, Refused, Repeated
 from ledger.rows import OpenHour, Row
+from ledger.state import CLOSING_S
 from ledger.store.protocol import AccountEntry, ShareRequest
-from ledger.units import epoch_s, epoch_us
+from ledger.units import HOUR_S, epoch_s, epoch_us, hour_floor_s
 from streams.intake import AnyEvent, Record, dead_letter
 
 DirectoryEvent = AccountOpened | AccountChanged | AccountClosed | ShareRequested
@@ -36,6 +37,11 @@ class Folded:
     requests: list[ShareRequest] = field(default_factory=list)
     samples: list[GpuSampled] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
+
+    def take(self, book: Book) -> None:
+        """Take over the rows a book has made."""
+        for table, rows in book.take().items():
+            self.rows[table] += rows
 
 
 class Ledger:
@@ -124,8 +130,7 @@ class Processor:
             if isinstance(outcome, Refused):
                 folded.dead_letters.append(dead_letter(archived, outcome))
         for ledger in touched.values():
-            for table, rows in ledger.book.take().items():
-                folded.rows[table] += rows
+            folded.take(ledger.book)
         return folded
 
     def _take(
@@ -140,6 +145,8 @@ class Processor:
                 folded.samples.append(event)
                 outcome = Applied()
             case _:
+                if isinstance(event, ClockTicked) and _lets_go(ledger.book, epoch_s(event.data.at)):
+                    folded.take(ledger.book)
                 outcome = ledger.book.apply(event, archived.recorded_us // 1_000_000, last_tick=last_tick)
                 if last_tick and isinstance(outcome, Applied):
                     _say_if_nothing_is_open(ledger.book)
@@ -173,6 +180,14 @@ def _last_ticks(records: Sequence[Record]) -> set[int]:
             if event.time == event.data.at and at_s <= archived.recorded_us // 1_000_000:
                 latest_s[archived.cluster] = at_s
     return found
+
+
+def _lets_go(book: Book, at_s: int) -> bool:
+    """Whether a tick at that instant moves the horizon past jobs: what is due of them must be taken before."""
+    state = book.state
+    closes = hour_floor_s(at_s - CLOSING_S) > state.closed_until_s
+    opens_s = state.opens_s
+    return closes and opens_s is not None and at_s - state.policy_at(at_s).horizon_h * HOUR_S > opens_s
 
 
 def _say_if_nothing_is_open(book: Book) -> None:

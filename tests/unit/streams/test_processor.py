@@ -14,7 +14,8 @@ from streams.intake import Record, record
 from streams.processor import Processor
 from tests.contract.runtime.feeds import DIRECTORY, NOW, UNREADABLE, interleaved, of_cluster, raw, seeded, told
 from tests.contract.runtime.kept import Kept, fold, save
-from tests.oracle.logs import logs, with_repeats
+from tests.oracle.logs import DrawnDice, logs, with_repeats
+from tests.property.twists import TWISTS
 
 TOPIC = "tenure.events"
 NORTH = {"cluster": "north", "node": "n1", "gpu_type": "h100", "gpus_milli": 8000, "state": "available"}
@@ -45,12 +46,22 @@ def summed(checkpoint: Any) -> dict[str, Any]:
 
 @st.composite
 def two_clusters(draw: Any) -> list[bytes]:
-    """Two clusters interleaved, repeats and directory and unreadable lines among them, cut anywhere."""
-    told_of = [of_cluster(with_repeats(draw(logs()), draw), name) for name in ("north", "south")]
+    """Two clusters interleaved, repeats and directory and unreadable lines among them, cut anywhere.
+
+    The logs are twisted: over days, so that the horizon lets go of jobs; with ids twice; with nodes of another type.
+    """
+    told_of = [of_cluster(with_repeats(twisted(draw(logs()), draw), draw), name) for name in ("north", "south")]
     lines = [raw(one) for one in interleaved(*told_of)]
     for extra in draw(st.lists(st.sampled_from([*DIRECTORY, *UNREADABLE]), max_size=4)):
         lines.insert(draw(st.integers(0, len(lines))), extra)
     return lines[: draw(st.integers(1, len(lines)))]
+
+
+def twisted(log: list[Any], draw: Any) -> list[Any]:
+    for twist in TWISTS:
+        if draw(st.integers(0, 2)) == 2:
+            log = twist(log, DrawnDice(draw))
+    return log
 
 
 @settings(max_examples=50)
@@ -62,6 +73,25 @@ def test_batches_and_restarts_leave_no_trace(lines: list[bytes], data: st.DataOb
     sizes = data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=5))
     restarts = data.draw(st.sets(st.integers(0, len(log))))
     same(one_by_one, fold(log, sizes, restart_after=restarts))
+
+
+def test_jobs_let_go_of_in_the_batch_that_told_of_them_have_their_rows():
+    """A history longer than the horizon, in one batch: the book forgets its first jobs before the batch is written."""
+    lines = [told("policy.set", "p", {"cluster": "north", "author": "ann", "horizon_h": 24}, time=minute(0)), *OPEN]
+    ran = {"cluster": "north", "user": "ann", "started_at": minute(1), "ended_at": minute(30)}
+    placed = [{"node": "n1", "gpus_milli": 500}]
+    lines += [
+        told("run.observed", f"r{n}", {**ran, "job": f"j{n}", "attempt": "1", "placements": placed}, time=minute(30))
+        for n in range(3)
+    ]
+    lines += [tick(f"h{n}", 60 * n + 5) for n in range(1, 24)]
+    later = "2026-03-04T00:05:00Z"
+    lines.append(told("clock.ticked", "later", {"cluster": "north", "at": later}, time=later))
+    log = records(lines)
+    one_by_one = fold(log, [1])
+    assert {job for _, job in one_by_one.tables[rows.Job]} == {"7", "j0", "j1", "j2"}
+    same(one_by_one, fold(log, [len(log)]))
+    same(one_by_one, fold(log, [5], restart_after=[2, 4]))
 
 
 @pytest.mark.parametrize("seed", range(4))
