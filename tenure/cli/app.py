@@ -20,6 +20,7 @@ from tenure.cli import (
     grants,
     ingest,
     jobs,
+    metrics,
     output,
     queue,
     replay,
@@ -85,6 +86,7 @@ app.add_typer(grants.app, name="grants")
 app.command()(jobs.jobs)
 app.command()(explain.explain)
 app.command()(queue.queue)
+app.command()(metrics.metrics)
 app.command()(report.report)
 app.command()(sql.sql)
 app.command()(verify.verify)

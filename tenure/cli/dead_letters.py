@@ -110,7 +110,7 @@ def retry(
         letter = _found(store, id)
         raw = _renamed(_corrected(letter, file, edit=edit), letter)
         with wiring.open_runtime(store, place) as runtime:
-            outcomes = dict(runtime.ingest([raw]).outcomes)
+            outcomes = {name: n for name, n in runtime.ingest([raw]).outcomes.items() if n}
     taken = bool(outcomes.keys() & {"applied", "repeated"})
     if as_json:
         output.emit({"id": id_of(letter), "outcomes": outcomes, "taken": taken})

@@ -111,7 +111,7 @@ def check(runtime: Embedded, event: DecisionEvent) -> None:
 def send(runtime: Embedded, event: AnyEvent) -> None:
     """One event into the log and the book; stops where the book refuses it all the same."""
     outcomes = runtime.ingest([event.model_dump_json(exclude_none=True).encode()]).outcomes
-    refused = [name for name in outcomes if name not in {"applied", "repeated"}]
+    refused = [name for name, n in outcomes.items() if n and name not in {"applied", "repeated"}]
     if refused:
         told = f"refused ({refused[0]}): it is kept, see `tenure dead-letters list`"
         raise exits.Stop(told, exits.FINDINGS)

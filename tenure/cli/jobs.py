@@ -27,7 +27,7 @@ def jobs(
     class_: Annotated[str, typer.Option("--class", help=", ".join(get_args(RunClass)))] = "",
     kind: Annotated[str, typer.Option("--kind", help=", ".join(get_args(JobKind)))] = "",
     account: Annotated[str, typer.Option("--account", metavar="PATH", help="It and all below it.")] = "",
-    user: Annotated[str, typer.Option("--user", metavar="NAME")] = "",
+    user: Annotated[str, typer.Option("--user", metavar="NAME", help="Only theirs.")] = "",
     since: Annotated[str, typer.Option("--since", metavar="TIME", help="Not ended before, UTC.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="Submitted before, UTC.")] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, help="Rows at most.")] = LIMIT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ledger.tree import OWN_PART
 from tenure.cli import output
 from tenure.cli.sharing import WHOLE, Preview
 from tenure.cli.text import NONE, decimal, gpu_hours, gpus, moment, signed_gpu_hours
@@ -15,7 +16,7 @@ def tell(seen: Preview, from_s: int) -> None:
     made = output.table(title, "*Child", ">Percent now", ">Then", ">Slots", *columns)
     for change in seen.changes:
         cells = [
-            change.child,
+            change.child if change.child != OWN_PART else "(own part)",
             decimal(change.before_percent) if change.before_percent is not None else NONE,
             decimal(change.after_percent) if change.after_percent is not None else NONE,
             gpus(change.slot_limit_milli) if change.slot_limit_milli is not None else NONE,

@@ -170,9 +170,7 @@ def _carry_out(
     """The set of the parent's shares in which the account has what it is given."""
     parent, _, child = asked["account"].rpartition("/")
     before = latest(state, asked["pool"], parent)
-    limit = next((c.slot_limit_milli for c in before.children if c.child == child), None) if before else None
-    slots = f"/{Decimal(limit) / 1_000}" if limit is not None else ""
-    children = wanted(before, [f"{child}={given}{slots}", *others], [])
+    children = wanted(before, [f"{child}={given}", *others], [])
     known = before.revision if before is not None else 0
     facts = SharesSetData(
         cluster=asked["cluster"],

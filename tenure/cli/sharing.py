@@ -16,6 +16,7 @@ from ledger.units import DAY_S, GPU_MILLI
 from tenure.cli.exits import Stop
 
 WHOLE = Decimal(100)
+NO_LIMIT = "none"
 
 
 class Change(NamedTuple):
@@ -52,14 +53,17 @@ def latest(state: State, pool: str, parent: str) -> Revision | None:
 
 
 def wanted(before: Revision | None, named: list[str], removed: list[str]) -> tuple[ChildShare, ...]:
-    """The whole set: children named as `child=percent[/gpus]`, the others as they are, without the removed."""
+    """The whole set: children named as `child=percent[/gpus]`, the others as they are, without the removed.
+
+    A child named without GPUs keeps its slot limit; `/none` takes it away.
+    """
     found = {c.child: _child(c) for c in before.children} if before is not None else {}
     for name in removed:
         if found.pop(name, None) is None:
             raise Stop(f"{name} has no share there, so it cannot be removed")
     for text in named:
-        child = _parsed(text)
-        found[child.child] = child
+        name = text.partition("=")[0]
+        found[name] = _parsed(text, found[name].slot_limit_milli if name in found else None)
     return tuple(found[name] for name in sorted(found))
 
 
@@ -67,11 +71,12 @@ def _child(kept: Kept) -> ChildShare:
     return ChildShare(child=kept.child, share_percent=Decimal(kept.percent), slot_limit_milli=kept.slot_limit_milli)
 
 
-def _parsed(text: str) -> ChildShare:
+def _parsed(text: str, limit_milli: int | None) -> ChildShare:
     name, _, rest = text.partition("=")
     percent, slash, limit = rest.partition("/")
     try:
-        limit_milli = int(Decimal(limit) * GPU_MILLI) if slash else None
+        if slash:
+            limit_milli = None if limit == NO_LIMIT else int(Decimal(limit) * GPU_MILLI)
         return ChildShare(child=name, share_percent=Decimal(percent), slot_limit_milli=limit_milli)
     except (InvalidOperation, ValueError) as wrong:
         raise Stop(
@@ -101,7 +106,7 @@ def preview(state: State, pool: str, parent: str, children: tuple[ChildShare, ..
 def daily(state: State, shares: Shares, account: str, at_s: int) -> dict[str, int]:
     """By pool, the account's claim on a day of the capacity that is healthy at the last tick, GPU-milliseconds."""
     found = {}
-    for pool, health in state.health_at(state.ticked_s).items():
+    for pool, health in sorted(state.health_at(state.ticked_s).items()):
         part = share_of(shares, pool, account, at_s)
         found[pool] = int(part * health.total_milli * DAY_S)
     return found

@@ -33,6 +33,7 @@ LISTINGS = {
     "dead-letters list": ["dead-letters", "list"],
     "doctor": ["doctor"],
     "report": ["report", "--last", "1d"],
+    "metrics": ["metrics", "--last", "1d"],
 }
 """Commands that change nothing, each asked with and without --json."""
 

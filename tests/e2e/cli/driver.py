@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -42,8 +43,9 @@ class Answer:
     err: str
 
     @property
-    def json(self) -> dict:
-        return json.loads(self.out)
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,14 @@ GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "slurm"
 
 def counts(answer: Answer) -> dict[str, int]:
     (file,) = answer.json["files"]
-    return file["readings"]
+    found: dict[str, int] = file["readings"]
+    return found
 
 
-def letters(folder: Path) -> list[dict]:
+def letters(folder: Path) -> list[dict[str, Any]]:
     (told,) = many(folder, [["dead-letters", "list", "--json"]])
-    return told.json["dead_letters"]
+    found: list[dict[str, Any]] = told.json["dead_letters"]
+    return found
 
 
 def event(job: str) -> bytes:

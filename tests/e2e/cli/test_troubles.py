@@ -147,4 +147,4 @@ def test_a_full_disk_loses_nothing_that_was_taken_and_a_rerun_completes(tmp_path
 
 def taken_records(folder: Path) -> int:
     (told,) = many(folder, [["doctor", "--json"]])
-    return next(check["value"]["records"] for check in told.json["checks"] if check["name"] == "log")
+    return int(next(check["value"]["records"] for check in told.json["checks"] if check["name"] == "log"))

@@ -1,0 +1,64 @@
+"""Which of several says where the book and the configuration are."""
+
+from pathlib import Path
+
+import pytest
+
+from streams.sources.config import ConfigError
+from tenure import wiring
+from tenure.config import Settings
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """A home without anything of Tenure's, and an environment without its variables."""
+    for name in ("TENURE_DATA", "TENURE_CONFIG", "TENURE_CLICKHOUSE", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return monkeypatch
+
+
+def test_the_data_folder_is_the_first_that_is_said(bare: pytest.MonkeyPatch, tmp_path: Path):
+    configured = Settings(data=Path("/configured"))
+    assert wiring.place(None, Settings()).folder == tmp_path / ".local/share/tenure"
+    bare.setenv("XDG_DATA_HOME", "/xdg")
+    assert wiring.place(None, Settings()).folder == Path("/xdg/tenure")
+    assert wiring.place(None, configured).folder == Path("/configured")
+    bare.setenv("TENURE_DATA", "/environment")
+    assert wiring.place(None, configured).folder == Path("/environment")
+    assert wiring.place(Path("~/given"), configured).folder == tmp_path / "given"
+
+
+def test_the_configuration_is_the_first_that_is_there(bare: pytest.MonkeyPatch, tmp_path: Path):
+    assert wiring.load_settings(None) == Settings()
+    home = tmp_path / ".config" / "tenure"
+    home.mkdir(parents=True)
+    for path, author in ((home / "tenure.toml", "home"), (tmp_path / "tenure.toml", "here"), (tmp_path / "e", "env")):
+        path.write_text(f'author = "{author}"')
+        if path.name == "e":
+            bare.setenv("TENURE_CONFIG", str(path))
+        assert wiring.load_settings(None).author == author
+    assert wiring.load_settings(home / "tenure.toml").author == "home"
+
+
+def test_a_configuration_that_was_named_must_be_there(bare: pytest.MonkeyPatch, tmp_path: Path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        wiring.load_settings(tmp_path / "absent.toml")
+
+
+def test_a_server_is_said_by_the_environment_or_the_configuration(bare: pytest.MonkeyPatch):
+    configured = Settings(clickhouse="https://a.example.org")
+    assert wiring.place(None, configured).server == "https://a.example.org"
+    bare.setenv("TENURE_CLICKHOUSE", "http://b.example.org")
+    assert str(wiring.place(None, configured)) == "http://b.example.org"
+
+
+def test_the_clock_is_aware_and_ids_are_new():
+    assert wiring.clock().tzinfo is not None
+    assert wiring.new_id() != wiring.new_id()
+
+
+def test_examples_name_a_folder_only_where_they_must(bare: pytest.MonkeyPatch):
+    assert wiring.is_default(wiring.place(None, Settings()))
+    assert not wiring.is_default(wiring.place(Path("/elsewhere"), Settings()))
