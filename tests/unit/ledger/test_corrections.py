@@ -142,6 +142,14 @@ def test_a_late_end_posts_only_the_hours_behind_it():
     assert row.moved_gpu_ms == 2 * 1000 * 900
 
 
+def test_a_correction_tells_the_hours_it_reaches_over():
+    book = cluster(submitted("08:00"), started("08:00"))
+    assert set(corrected(book, ended("08:45", recorded="11:10"))) == {"08:00", "09:00", "10:00"}
+    (row,) = book.tables[Correction].values()
+    assert (row.since_s, row.until_s) == (s("08:00"), s("11:00"))
+    assert row.moved_gpu_ms == 2 * 1000 * (900 + 3600 + 3600)
+
+
 def test_an_end_on_the_hour_changes_the_commitment_of_the_hour_before():
     book = cluster(submitted("08:00", min_runtime_s=7200), started("08:30"))
     before = book.latest(AccountHour, "hour_s", "account")[s("09:00"), "lab/a"]

@@ -46,4 +46,5 @@ def test_a_difference_leads_from_before_to_after():
     before, after = {A: 5, B: -5}, {A: 7, OTHER: -7}
     assert difference(after, before) == {A: 2, OTHER: -7, B: 5}
     assert difference(after, after) == {}
+    assert difference({A: 1, B: 0}, {}) == {A: 1}
     assert difference({}, {A: 0, B: 1}) == {B: -1}

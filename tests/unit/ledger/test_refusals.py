@@ -320,6 +320,7 @@ UNREADABLE = [
         "give each child one share",
     ),
     Unreadable("a grant that ends where it starts", "grant.made", {"until": t("08:00")}, "swap `since` and `until`"),
+    Unreadable("a sample of no time", "gpu.sampled", {"until": t("08:00")}, "swap `since` and `until`"),
     Unreadable("an hour without a zone", "clock.ticked", {"at": "2026-03-02T08:00:00"}, "timezone"),
     Unreadable("a field nobody knows", "clock.ticked", {"when": t("08:00")}, "Extra inputs are not permitted"),
     Unreadable("less than no GPUs", "job.started", {"placements": [{"node": "n", "gpus_milli": -1}]}, "greater than 0"),
@@ -343,6 +344,7 @@ SOUND: dict[str, dict[str, Any]] = {
         "since": t("08:00"),
         "until": t("09:00"),
     },
+    "gpu.sampled": {"node": "n", "since": t("08:00"), "until": t("08:01"), "gpus": []},
     "clock.ticked": {"at": t("08:00")},
     "job.started": {"job": "j", "attempt": "1", "placements": [{"node": "n", "gpus_milli": 1000}]},
 }
@@ -599,6 +601,17 @@ def test_a_repeated_start_of_a_run_the_book_let_go_of_is_refused():
         assert isinstance(outcome, Refused)
         assert outcome.name == "beyond_horizon"
     book.fold(tick("day 41 11:05"))
+    book.check(at_most=24)
+
+
+def test_of_a_job_that_is_known_an_old_attempt_that_is_not_is_refused():
+    book = told([*small_cluster(), submitted("08:00"), started("08:10"), tick("day 41 10:05")])
+    outcome = book.fold(started("08:05", attempt="0", recorded="day 41 10:06"))
+    assert isinstance(outcome, Refused)
+    assert outcome.name == "beyond_horizon"
+    # What is said of the job, or of the attempt that goes on, is not: it may still matter.
+    for event in (submitted("08:01"), ended("08:02", attempt=None), checkpointed("08:20")):
+        assert book.fold(event.model_copy(update={"recordedtime": t("day 41 10:06")})) == Applied()
     book.check(at_most=24)
 
 
