@@ -22,13 +22,16 @@ Progress = Callable[[int], None]
 class Replayed:
     """What the log came to: a checkpoint per cluster, dead letters, outcomes by name.
 
-    `misfiled` are places whose columns do not say what their bytes say.
+    `misfiled` are places whose columns do not say what their bytes say. `last` is the place of each cluster's last
+    record, `ends` that of each partition's.
     """
 
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     dead_letters: list[DeadLetter] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
     misfiled: list[ArchivedEvent] = field(default_factory=list)
+    last: dict[str, Position] = field(default_factory=dict)
+    ends: dict[tuple[str, int], Position] = field(default_factory=dict)
     records: int = 0
 
 
@@ -72,6 +75,8 @@ def _count(folded: Folded, batch: list[Record], replayed: Replayed, progress: Pr
     replayed.dead_letters += folded.dead_letters
     replayed.outcomes += folded.outcomes
     replayed.records += len(batch)
+    for (topic, partition, offset, index, cluster, *_), _ in batch:
+        replayed.last[cluster] = replayed.ends[topic, partition] = Position(topic, partition, offset, index)
     if progress is not None:
         progress(len(batch))
 
