@@ -106,12 +106,20 @@ class Book:
         """Rows made since the last call, those of runs and jobs as they now read."""
         due, self._rows_due = self._rows_due, {}
         for name in due:
-            facts = self.state.jobs.get(name)
-            if facts is not None:
-                derived = self.state.read(name)
-                self.writer.rows[Run] += run_rows(self.state, facts, derived)
-                self.writer.rows[Job].append(job_row(self.state, facts, derived))
+            self._write_rows(name)
         return self.writer.take()
+
+    def _write_rows(self, name: str) -> None:
+        facts, derived = self.state.jobs[name], self.state.read(name)
+        self.writer.rows[Run] += run_rows(self.state, facts, derived)
+        self.writer.rows[Job].append(job_row(self.state, facts, derived))
+
+    def _forget(self, name: str) -> None:
+        """Let go of a job; what is still to be written of it is written first, whenever rows are taken."""
+        if name in self._rows_due:
+            del self._rows_due[name]
+            self._write_rows(name)
+        self.state.forget_job(name)
 
     # -- common to all
 
@@ -200,6 +208,8 @@ class Book:
             dropped: dict[str, None] = {}
             nodes: dict[str, None] = {}
             move_horizon(state, dropped, nodes)
+            for name in dropped:
+                self._forget(name)
             self.changed.update({("job", name): None for name in dropped})
             self.changed.update({("node", name): None for name in nodes})
         if last_tick:

@@ -70,7 +70,8 @@ def write_open_hours(state: State, writer: Writer) -> None:
 def move_horizon(state: State, facts_dropped: dict[str, None], nodes_changed: dict[str, None]) -> None:
     """Let go of what is older than the horizon: hours, superseded node statements, jobs that are over.
 
-    Names of what left or changed are added to the two dictionaries.
+    Names of what is to leave or has changed are added to the two dictionaries; jobs are the caller's to forget,
+    whose rows may still be due.
     """
     horizon_s = state.closed_until_s - state.policy_at(state.ticked_s).horizon_h * HOUR_S
     if horizon_s <= state.horizon_s:
@@ -85,9 +86,7 @@ def move_horizon(state: State, facts_dropped: dict[str, None], nodes_changed: di
     if dropped:
         nodes_changed.update(dict.fromkeys(dropped))
         state.nodes_forgotten()
-    for name in [n for n in state.jobs if n not in state.live and _over(state, n, horizon_s)]:
-        state.forget_job(name)
-        facts_dropped[name] = None
+    facts_dropped.update({n: None for n in state.jobs if n not in state.live and _over(state, n, horizon_s)})
 
 
 def _over(state: State, name: str, horizon_s: int) -> bool:

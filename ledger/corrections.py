@@ -267,7 +267,13 @@ Grants = dict[tuple[str, str, str], int]
 
 def grants_in(state: State, hours: Iterable[int]) -> dict[int, Grants]:
     """What grants accrue in each hour as the state now has it."""
-    return {h: {g[:3]: g[3] for g in grants_of(state, h, h + HOUR_S)} for h in hours}
+    found: dict[int, Grants] = {}
+    for hour_s in hours:
+        sums = found[hour_s] = {}
+        for pool, account, grant, amount in grants_of(state, hour_s, hour_s + HOUR_S):
+            key = (pool, account, grant)  # two sources may have made a grant each under one id
+            sums[key] = sums.get(key, 0) + amount
+    return found
 
 
 def correct_claims(state: State, change: Change, before: dict[int, Grants]) -> None:

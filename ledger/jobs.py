@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 from ledger.statements import (
@@ -93,6 +92,10 @@ class Attempt:
             return self.start.at_s
         return self.full.started_s if self.full is not None else None
 
+    def asked_s(self) -> tuple[int | None, ...]:
+        """When it was submitted and eligible, as its full statement tells: a wait may begin there."""
+        return (self.full.submitted_s, self.full.eligible_s) if self.full is not None else ()
+
     def record(self) -> tuple[Any, ...]:
         """Canonical record."""
         return (
@@ -169,9 +172,14 @@ class JobFacts:
         if len(self.attempts) < 2:  # noqa: PLR2004 -- it takes two
             return {}
         found: dict[tuple[str, str], str] = {}
-        for (_, a, end_a, first), (start_b, b, end_b, second) in combinations(self._held(), 2):
-            if start_b < min(end_a, end_b) < FOREVER_S and (nodes := first & second):
-                found[a, b] = min(nodes)
+        held = self._held()
+        for place, (_, a, end_a, first) in enumerate(held):
+            for later in range(place + 1, len(held)):
+                start_b, b, end_b, second = held[later]
+                if start_b >= end_a:
+                    break
+                if start_b < min(end_a, end_b) < FOREVER_S and (nodes := first & second):
+                    found[a, b] = min(nodes)
         return found
 
     def _held(self) -> list[tuple[int, str, int, frozenset[str]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from ledger.statements import NodeStatement, insert
@@ -38,6 +39,11 @@ def _stretch(a_s: int, b_s: int, statement: NodeStatement | None, gpu_type: str)
     if statement is None or statement.state == "removed":
         return Stretch(a_s, b_s, 0, "", gpu_type)
     return Stretch(a_s, b_s, statement.gpus_milli, statement.state, gpu_type)
+
+
+def _told(statement: NodeStatement) -> tuple[str, int, str]:
+    """What a statement says that is booked."""
+    return statement.state, statement.gpus_milli, statement.gpu_type
 
 
 @dataclass(slots=True)
@@ -93,23 +99,47 @@ class Node:
 
     def types(self) -> tuple[tuple[int, str], ...]:
         """(from when, GPU type), one entry per change; the first holds for all time before it too."""
-        changes: list[tuple[int, str]] = []
+        return tuple((s.at_s, s.gpu_type) for s in self._retyping())
+
+    def _retyping(self) -> list[NodeStatement]:
+        """The statements that tell of another GPU type than those before them."""
+        found: list[NodeStatement] = []
         for statement in self.statements:
-            if statement.gpu_type and (not changes or changes[-1][1] != statement.gpu_type):
-                changes.append((statement.at_s, statement.gpu_type))
-        return tuple(changes)
+            if statement.gpu_type and (not found or found[-1].gpu_type != statement.gpu_type):
+                found.append(statement)
+        return found
+
+    def edges(self) -> list[int]:
+        """Instants at which the node turns into something else; seeing it again as it was is none."""
+        first = [s.at_s for s in self.statements[:1]]
+        return first + [b.at_s for a, b in pairwise(self.statements) if _told(a) != _told(b)]
+
+    def turns_by(self, statement: NodeStatement) -> list[int]:
+        """Edges that a statement of the timeline makes: at its own instant, and where the next one takes over."""
+        place = len(self.statements) - 1
+        while self.statements[place] != statement:
+            place -= 1
+        if place and _told(self.statements[place - 1]) == _told(statement):
+            return []
+        following = self.statements[place + 1 : place + 2]
+        return [statement.at_s, *(s.at_s for s in following if s.at_s > statement.at_s)]
 
     def forget_before(self, at_s: int) -> bool:
-        """Drop what is superseded before an instant, keeping the statement in force then and the GPU type known."""
+        """Drop what is superseded before an instant, keeping the statement in force then and the GPU type known.
+
+        Where the type ever changed each change stays: a run that lasts goes on in the pool in which it started.
+        """
         keep = 0
         for place, statement in enumerate(self.statements):
             if statement.at_s <= at_s:
                 keep = place
         while keep and not any(s.gpu_type for s in self.statements[keep : keep + 1]):
             keep -= 1
-        if not keep:
+        turns = self._retyping() if keep else []
+        kept = [s for s in turns if s in self.statements[:keep]] if len(turns) > 1 else []
+        if keep == len(kept):
             return False
-        del self.statements[:keep]
+        self.statements[:keep] = kept
         return True
 
     def superseded_before(self, statement: NodeStatement, at_s: int) -> bool:

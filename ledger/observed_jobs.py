@@ -118,7 +118,7 @@ def started(book: Book, event: JobStarted, time_us: int) -> Outcome:
                 "a second start of the same attempt; the later statement is believed: "
                 "give a requeued run an attempt of its own",
             )
-    from_s = statement.at_s if known is None else min(known, statement.at_s)
+    from_s = min(at for at in (statement.at_s, known, *attempt.asked_s()) if at is not None)
     outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_start(statement))
     if outcome is APPLIED:
         _doubt_placements(book, event, data.job, data.attempt)
@@ -132,10 +132,10 @@ def submitted(book: Book, event: JobSubmitted, time_us: int) -> Outcome:
     if _forgotten(book, data.job, None, statement.at_s):
         return beyond_horizon(book.state, "the submission", statement.at_s)
     facts = book.state.job(data.job)
-    starts = [s for a in facts.attempts.values() if (s := a.started_s()) is not None]
+    asked = [at for a in facts.attempts.values() for at in (a.started_s(), *a.asked_s()) if at is not None]
     if any(statements.clash(known, statement) for known in facts.submitted):
         book.id_reused(event)
-    from_s = min([statement.at_s, *starts])
+    from_s = min([statement.at_s, *asked])
     return _put(book, event, data.job, from_s, lambda f: statements.insert(f.submitted, statement))
 
 
@@ -160,13 +160,11 @@ def run_observed(book: Book, event: RunObserved, time_us: int) -> Outcome:
     if not known and _before_horizon(book, until_s):
         return beyond_horizon(book.state, "the run", until_s)
     attempt = book.state.job(data.job).attempt(data.attempt)
-    told = [statement.started_s, statement.submitted_s, statement.eligible_s, attempt.started_s()]
+    told = [statement.started_s, statement.submitted_s, statement.eligible_s, attempt.started_s(), *attempt.asked_s()]
     if attempt.end is not None:
         told.append(attempt.end.at_s)
-    if attempt.full is not None:
-        told += [attempt.full.submitted_s, attempt.full.eligible_s]
-        if statements.clash(attempt.full, statement):
-            book.id_reused(event)
+    if attempt.full is not None and statements.clash(attempt.full, statement):
+        book.id_reused(event)
     from_s = min(t for t in told if t is not None)
     outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_full(statement))
     if outcome is APPLIED:

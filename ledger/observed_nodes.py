@@ -66,7 +66,7 @@ def _retypes(node: Node, statement: NodeStatement) -> bool:
 def _insert_node(book: Book, node: Node, statement: NodeStatement) -> None:
     node.put(statement)
     book.state.nodes[node.name] = node
-    book.state.node_changed(node.name, statement.at_s)
+    book.state.node_changed(node.name, statement)
 
 
 def _reread(book: Book, node: str, old_types: tuple[tuple[int, str], ...]) -> None:
@@ -88,6 +88,8 @@ def _retype(book: Book, event: NodeObserved | NodeRemoved, node: Node, statement
 
 
 def _first_hour_on(book: Book, node: Node, statement: NodeStatement) -> int:
-    """The earliest instant that can read differently: the statement's, or the first run on the node."""
-    starts = [run.start_s for name in book.state.ever_on_node(node.name) for run in book.state.derived[name].runs]
-    return min([statement.at_s, *starts])
+    """The earliest instant that can read differently: the statement's, or the first run on the node or wait for it."""
+    readings = [book.state.derived[name] for name in book.state.ever_on_node(node.name)]
+    runs = [run.start_s for reading in readings for run in reading.runs]
+    waits = [wait.a_s for reading in readings for wait in reading.waits]
+    return min([statement.at_s, *runs, *waits])

@@ -5,7 +5,7 @@ Everything but the facts can be computed again from the facts; `ledger.facts` do
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,6 +18,7 @@ from ledger.nodes import Node
 from ledger.policy import Policies, Policy
 from ledger.queue import Wait, waits
 from ledger.runs import DerivedRun, derive
+from ledger.statements import NodeStatement
 from ledger.tree import Grant, Shares, ShareTree
 from ledger.units import DAY_S, FOREVER_S, HOUR_S, hour_floor_s
 
@@ -197,22 +198,29 @@ class State:
 
     # -- nodes
 
-    def node_changed(self, node: str, at_s: int) -> None:
-        """A node statement at an instant came or went: what is cached of nodes is to be made again."""
+    def node_changed(self, node: str, statement: NodeStatement) -> None:
+        """A node statement came: what is cached of nodes is to be made again, if it says anything new.
+
+        A node seen again as it was makes no edge, lest every poll cut the hours of all.
+        """
         self._types.pop(node, None)
-        if not self.node_edges or at_s > self.node_edges[-1]:
-            self.node_edges.append(at_s)
+        turns = self.nodes[node].turns_by(statement)
+        if not turns:
             return
-        place = bisect_right(self.node_edges, at_s)
-        if self.node_edges[place - 1] != at_s or not place:
-            insort(self.node_edges, at_s)
-        self._health = {edge: h for edge, h in self._health.items() if edge < at_s}
+        if not self.node_edges or turns[0] > self.node_edges[-1]:
+            self.node_edges += turns
+            return
+        for at_s in turns:
+            place = bisect_left(self.node_edges, at_s)
+            if self.node_edges[place : place + 1] != [at_s]:
+                self.node_edges.insert(place, at_s)
+        self._health = {edge: h for edge, h in self._health.items() if edge < turns[0]}
 
     def nodes_forgotten(self) -> None:
         """Node statements were dropped: edges before the horizon no longer count."""
         self._types.clear()
         self._health.clear()
-        self.node_edges = sorted({s.at_s for n in self.nodes.values() for s in n.statements})
+        self.node_edges = sorted({at for n in self.nodes.values() for at in n.edges()})
 
     def health_at(self, at_s: int) -> dict[str, Health]:
         """By pool, the healthy nodes at an instant; only pools that have nodes with capacity then."""
