@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -22,6 +23,8 @@ from tenure import wiring
 from tenure.cli import exits, output
 from tenure.cli.text import count, moment, plural
 from tenure.config import Settings
+
+HOW_TO_FILL: Final = "fill it with `tenure demo`, or with `tenure ingest FILE...`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +72,14 @@ class Desk:
 
 
 @contextmanager
-def open_place(data: Path | None, config: Path | None) -> Iterator[tuple[ClickHouse, wiring.Place, Settings]]:
-    """The store, empty or not."""
+def open_place(
+    data: Path | None, config: Path | None, *, create: bool = False
+) -> Iterator[tuple[ClickHouse, wiring.Place, Settings]]:
+    """The store, empty or not; unless `create`, stops where there is none."""
     settings = wiring.load_settings(config)
     place = wiring.place(data, settings)
+    if not create and place.server is None and not place.book.exists():
+        raise exits.Stop(f"there is no book at {place}: {HOW_TO_FILL}", exits.NOTHING)
     with wiring.open_store(place) as store:
         yield store, place, settings
 
@@ -133,9 +140,7 @@ def desk(store: ClickHouse, place: wiring.Place, settings: Settings) -> Desk:
     checkpoints = store.checkpoints(generation)
     checkpoints.pop("", None)
     if not checkpoints:
-        raise exits.Stop(
-            f"the book at {place} is empty: fill it with `tenure demo`, or with `tenure ingest FILE...`", exits.NOTHING
-        )
+        raise exits.Stop(f"the book at {place} is empty: {HOW_TO_FILL}", exits.NOTHING)
     return Desk(store, place, settings, generation, checkpoints)
 
 

@@ -192,6 +192,19 @@ def _is_set_up(event: ClusterEvent, known: Mapping[str, State]) -> bool:
             return False
 
 
+class Ticks:
+    """Counts the ticks among events on their way."""
+
+    def __init__(self) -> None:
+        self.ticks = 0
+
+    def count(self, raws: Iterable[bytes]) -> Iterator[bytes]:
+        """Pass the events on."""
+        for raw in raws:
+            self.ticks += b'"tenure.clock.ticked.v1"' in raw
+            yield raw
+
+
 def as_bytes(event: AnyEvent) -> bytes:
     """The event as one JSON line. A field that says nothing is left out, an explicit null is as if never said."""
     return event.model_dump_json(exclude_none=True).encode()

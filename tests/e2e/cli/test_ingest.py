@@ -109,12 +109,19 @@ def test_what_cannot_be_read_at_all_is_said_in_a_sentence(tmp_path: Path):
 
 
 def test_an_empty_book_says_how_to_fill_it(tmp_path: Path):
-    for answer in many(tmp_path / "book", [["accounts"], ["queue", "--json"], ["verify"], ["replay"]]):
+    for answer in many(tmp_path / "book", [["accounts"], ["queue", "--json"], ["verify"], ["replay"], ["doctor"]]):
         assert answer.code == 3
-        assert "empty" in answer.err
-    accounts = one(tmp_path / "book", "accounts")
-    assert accounts.code == 3
-    assert "tenure demo" in accounts.err
+        assert "there is no book at" in answer.err
+        assert "tenure demo" in answer.err
+    assert not (tmp_path / "book").exists()
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"\n")
+    ingested, accounts, looked = many(
+        tmp_path / "book", [["ingest", str(empty), "--format", "events"], ["accounts"], ["doctor"]]
+    )
+    assert ingested.code == 1
+    assert (accounts.code, "is empty: fill it" in accounts.err) == (3, True)
+    assert looked.code == 0
 
 
 def test_the_demo_does_not_mix_with_a_book(tmp_path: Path):
