@@ -40,6 +40,10 @@ SAMPLED_S: Final = range(DAY_S + 1)
 FIRST_YEAR: Final = 1970
 """Waits and runs are measured in 32 bits of seconds, which from here on reach as far as the columns do."""
 LAST_YEAR: Final = 9999
+LOGGED_YEARS: Final = range(1900, 2300)
+"""What a column of the log holds: another year would be kept as the nearest of these, and the hash would differ."""
+PLAIN_YEARS: Final = LOGGED_YEARS[1:-1]
+"""Of these any time zone is within the log's."""
 
 INSTANTS: Final[dict[type, tuple[str, ...]]] = {
     JobSubmitted: ("eligible_from",),
@@ -61,10 +65,10 @@ INTEGERS: Final = frozenset({JobSubmitted, JobUpdated, JobStarted, JobEnded, Run
 def out_of_bounds(event: AnyEvent) -> Refused | None:
     """Why the event cannot be kept, and what to do; None if it can."""
     kind = type(event)
-    if not FIRST_YEAR < event.time.year < LAST_YEAR and (refused := _not_in_utc("time", event.time)):
+    if event.time.year not in PLAIN_YEARS and (refused := _not_in_the_log("time", event.time)):
         return refused
     at = event.recordedtime
-    if at is not None and not FIRST_YEAR < at.year < LAST_YEAR and (refused := _not_in_utc("recordedtime", at)):
+    if at is not None and at.year not in PLAIN_YEARS and (refused := _not_in_the_log("recordedtime", at)):
         return refused
     for field in INSTANTS.get(kind, ()):
         at = getattr(event.data, field)
@@ -84,6 +88,17 @@ def _not_in_utc(name: str, at: datetime) -> Refused | None:
             f"{name} is {at.isoformat()}, which no UTC calendar has; leave out an instant that is not known",
         )
     return None
+
+
+def _not_in_the_log(name: str, at: datetime) -> Refused | None:
+    refused = _not_in_utc(name, at)
+    if refused is None and at.astimezone(UTC).year not in LOGGED_YEARS:
+        refused = Refused(
+            "not_an_event",
+            f"{name} is {at.isoformat()}, out of {LOGGED_YEARS.start} to {LOGGED_YEARS.stop - 1}; "
+            "set the clock of the source and send the event again",
+        )
+    return refused
 
 
 def _before_time(name: str, at: datetime) -> Refused | None:
