@@ -34,7 +34,7 @@ from ledger.events import (
 )
 from ledger.horizon import out_of_time
 from ledger.jobs import JobFacts
-from ledger.outcomes import APPLIED, REPEATED, Outcome
+from ledger.outcomes import APPLIED, REPEATED, Outcome, id_reused
 from ledger.rows import Job, Row, Run
 from ledger.showing import job_row, run_rows
 from ledger.state import State
@@ -142,16 +142,6 @@ class Book:
         facts.seq, facts.recorded_s = self.state.seq, self.state.recorded_s
         self._rows_due[facts.job] = None
 
-    def id_reused(self, event: ClusterEvent) -> None:
-        """The id of the event at hand came before, with other content."""
-        self.remark(
-            event,
-            "id_reused",
-            event.id,
-            f"two different contents came under the id {event.id} of {event.source}; both are in the archive, "
-            "the greater stamp is believed: give each statement an id of its own",
-        )
-
     def read_again(self, jobs: dict[str, None]) -> None:
         """Readings that may have changed though the jobs' own facts did not."""
         for name in jobs:
@@ -179,7 +169,7 @@ class Book:
         known = state.decided.get(key)
         if known is not None:
             if known != content:
-                self.id_reused(event)
+                self.remark(event, *id_reused(event.source, event.id))
             return REPEATED
         state.decided[key] = content
         self.changed["", ""] = None

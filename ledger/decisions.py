@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, assert_never
 
 from ledger.change import Change
@@ -229,9 +230,8 @@ def _put_policy(book: Book, event: PolicySet, at_s: int, changes: tuple[tuple[st
     book.close_missing(event)
 
 
-def _with_corrections(book: Book, event: DecisionEvent, from_s: int, put: object) -> None:
+def _with_corrections(book: Book, event: DecisionEvent, from_s: int, put: Callable[[], None]) -> None:
     """Carry out a change that is in force from an instant on: read again whom it touches, correct closed hours."""
-    assert callable(put)
     state = book.state
     state.read_all()
     before = grants_in(state, state.closed_hours(from_s, FOREVER_S))

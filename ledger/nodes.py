@@ -57,6 +57,13 @@ class Node:
         """Take a statement; False for a repeat."""
         return insert(self.statements, statement)
 
+    def goes_on(self, statement: NodeStatement) -> bool:
+        """Whether a statement is later than all known and says what the last one says, under an id of its own."""
+        if not self.statements:
+            return False
+        last = self.statements[-1]
+        return last[:3] < statement[:3] and last[1:3] != statement[1:3] and _told(last) == _told(statement)
+
     def next_after(self, statement: NodeStatement) -> int:
         """When the statement stops being in force, were it in the timeline."""
         later = [s.at_s for s in self.statements if s[:3] > statement[:3] and s != statement]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ledger import statements
@@ -22,8 +22,9 @@ from ledger.events import (
 )
 from ledger.horizon import beyond_horizon
 from ledger.jobs import Attempt, JobFacts
-from ledger.outcomes import APPLIED, REPEATED, Outcome
+from ledger.outcomes import APPLIED, REPEATED, Doubt, Outcome, id_reused
 from ledger.state import NOTHING
+from ledger.statements import S
 from ledger.units import FOREVER_S, instant
 
 if TYPE_CHECKING:
@@ -44,7 +45,14 @@ def _forgotten(book: Book, job: str, attempt: str | None, at_s: int) -> bool:
     return facts is None or (attempt is not None and attempt not in facts.attempts)
 
 
-def _put(book: Book, event: ClusterEvent, job: str, from_s: int, put: Callable[[JobFacts], bool]) -> Outcome:
+def _put(
+    book: Book,
+    event: ClusterEvent,
+    job: str,
+    from_s: int,
+    put: Callable[[JobFacts], bool],
+    doubt: Doubt | None = None,
+) -> Outcome:
     """Change a job's facts; where what changes may reach closed hours, post the difference.
 
     `from_s` is the first instant the statement itself can change, the facts known so far left aside. Readings of
@@ -59,6 +67,8 @@ def _put(book: Book, event: ClusterEvent, job: str, from_s: int, put: Callable[[
         return REPEATED
     book.advance()
     book.mark(facts)
+    if doubt is not None:
+        book.remark(event, *doubt)
     _doubt_attempts(book, event, facts, overlaps)
     if not late:
         return APPLIED
@@ -94,9 +104,8 @@ def ended(book: Book, event: JobEnded, time_us: int) -> Outcome:
     from_s = min(statement.at_s, known.at_s if known is not None else statement.at_s)
     if data.outcome == "node_failure":
         from_s = -FOREVER_S
-    if known is not None and statements.clash(known, statement):
-        book.id_reused(event)
-    return _put(book, event, data.job, from_s, lambda _: attempt.put_end(statement))
+    doubt = _reused(event, [known] if known is not None else [], statement)
+    return _put(book, event, data.job, from_s, lambda _: attempt.put_end(statement), doubt)
 
 
 def started(book: Book, event: JobStarted, time_us: int) -> Outcome:
@@ -107,22 +116,32 @@ def started(book: Book, event: JobStarted, time_us: int) -> Outcome:
         return beyond_horizon(book.state, "the start", statement.at_s)
     attempt = book.state.job(data.job).attempt(data.attempt)
     known = attempt.started_s()
+    doubt = None
     if attempt.start is not None and attempt.start[1:] != statement[1:]:
-        if statements.clash(attempt.start, statement):
-            book.id_reused(event)
-        else:
-            book.remark(
-                event,
-                "second_start",
-                f"{data.job}/{data.attempt}",
-                "a second start of the same attempt; the later statement is believed: "
-                "give a requeued run an attempt of its own",
-            )
+        doubt = _reused(event, [attempt.start], statement) or _second_start(data.job, data.attempt)
     from_s = min(at for at in (statement.at_s, known, *attempt.asked_s()) if at is not None)
-    outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_start(statement))
+    outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_start(statement), doubt)
     if outcome is APPLIED:
         _doubt_placements(book, event, data.job, data.attempt)
     return outcome
+
+
+def _reused(event: ClusterEvent, known: Sequence[S], statement: S) -> Doubt | None:
+    """Whether the event's id came before with other content."""
+    if any(statements.clash(one, statement) for one in known):
+        return id_reused(event.source, event.id)
+    return None
+
+
+def _second_start(job: str, attempt: str) -> Doubt:
+    return (
+        "second_start",
+        f"{job}/{attempt}",
+        (
+            "a second start of the same attempt; the later statement is believed: "
+            "give a requeued run an attempt of its own"
+        ),
+    )
 
 
 def submitted(book: Book, event: JobSubmitted, time_us: int) -> Outcome:
@@ -133,10 +152,9 @@ def submitted(book: Book, event: JobSubmitted, time_us: int) -> Outcome:
         return beyond_horizon(book.state, "the submission", statement.at_s)
     facts = book.state.job(data.job)
     asked = [at for a in facts.attempts.values() for at in (a.started_s(), *a.asked_s()) if at is not None]
-    if any(statements.clash(known, statement) for known in facts.submitted):
-        book.id_reused(event)
+    doubt = _reused(event, facts.submitted, statement)
     from_s = min([statement.at_s, *asked])
-    return _put(book, event, data.job, from_s, lambda f: statements.insert(f.submitted, statement))
+    return _put(book, event, data.job, from_s, lambda f: statements.insert(f.submitted, statement), doubt)
 
 
 def updated(book: Book, event: JobUpdated, time_us: int) -> Outcome:
@@ -146,9 +164,8 @@ def updated(book: Book, event: JobUpdated, time_us: int) -> Outcome:
     if _forgotten(book, job, None, statement.at_s):
         return beyond_horizon(book.state, "the update", statement.at_s)
     facts = book.state.job(job)
-    if any(statements.clash(known, statement) for known in facts.updated):
-        book.id_reused(event)
-    return _put(book, event, job, statement.at_s, lambda f: statements.insert(f.updated, statement))
+    doubt = _reused(event, facts.updated, statement)
+    return _put(book, event, job, statement.at_s, lambda f: statements.insert(f.updated, statement), doubt)
 
 
 def run_observed(book: Book, event: RunObserved, time_us: int) -> Outcome:
@@ -163,10 +180,9 @@ def run_observed(book: Book, event: RunObserved, time_us: int) -> Outcome:
     told = [statement.started_s, statement.submitted_s, statement.eligible_s, attempt.started_s(), *attempt.asked_s()]
     if attempt.end is not None:
         told.append(attempt.end.at_s)
-    if attempt.full is not None and statements.clash(attempt.full, statement):
-        book.id_reused(event)
+    doubt = _reused(event, [attempt.full] if attempt.full is not None else [], statement)
     from_s = min(t for t in told if t is not None)
-    outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_full(statement))
+    outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_full(statement), doubt)
     if outcome is APPLIED:
         _doubt_placements(book, event, data.job, data.attempt)
     return outcome
@@ -189,9 +205,8 @@ def toggled(book: Book, event: JobSuspended | JobResumed, time_us: int) -> Outco
     if _forgotten(book, data.job, data.attempt, statement.at_s):
         return beyond_horizon(book.state, "the suspension", statement.at_s)
     attempt = book.state.job(data.job).attempt(data.attempt)
-    if any(statements.clash(known, statement) for known in attempt.toggles):
-        book.id_reused(event)
-    return _put(book, event, data.job, statement.at_s, lambda _: attempt.put_toggle(statement))
+    doubt = _reused(event, attempt.toggles, statement)
+    return _put(book, event, data.job, statement.at_s, lambda _: attempt.put_toggle(statement), doubt)
 
 
 def idle(book: Book, event: GpuIdleObserved, time_us: int) -> Outcome:

@@ -10,7 +10,7 @@ from ledger.corrections import correct_hours, correct_node, whole_hours
 from ledger.events import NodeObserved, NodeRemoved
 from ledger.horizon import beyond_horizon
 from ledger.nodes import Node
-from ledger.outcomes import APPLIED, REPEATED, Outcome
+from ledger.outcomes import APPLIED, REPEATED, Outcome, id_reused
 from ledger.statements import NodeStatement
 from ledger.units import FOREVER_S
 
@@ -23,15 +23,21 @@ def node_stated(book: Book, event: NodeObserved | NodeRemoved, statement: NodeSt
     state = book.state
     name = event.data.node
     node = state.nodes.get(name)
+    if node is not None and node.goes_on(statement) and statement.at_s > state.closed_until_s:
+        node.statements.append(statement)
+        book.advance()
+        book.changed["node", name] = None
+        return APPLIED
     if node is not None and statement in node.statements:
         return REPEATED
     if node is not None and node.superseded_before(statement, state.horizon_s):
         return beyond_horizon(book.state, "the node statement's time in force", node.next_after(statement))
     if node is None:
         node = Node(name)
-    if any(statements.clash(known, statement) for known in node.statements):
-        book.id_reused(event)
+    reused = any(statements.clash(known, statement) for known in node.statements)
     book.advance()
+    if reused:
+        book.remark(event, *id_reused(event.source, event.id))
     book.changed["node", name] = None
     old_types = node.types()
     old = Node(name, list(node.statements))

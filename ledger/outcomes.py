@@ -46,3 +46,18 @@ Outcome = Refused | Applied | Repeated
 
 APPLIED: Final = Applied()
 REPEATED: Final = Repeated()
+
+Doubt = tuple[str, str, str]
+"""What a person should look at though the event was taken: (name, subject, sentence)."""
+
+
+def id_reused(source: str, event_id: str) -> Doubt:
+    """One id, two contents."""
+    return (
+        "id_reused",
+        event_id,
+        (
+            f"two different contents came under the id {event_id} of {source}; both are in the archive, "
+            "the greater stamp is believed: give each statement an id of its own"
+        ),
+    )

@@ -35,9 +35,8 @@ def transfer(legs: Legs, pool: str, account: str, kind: str, run: str, amount_gp
     if not amount_gpu_ms:
         return
     giver, taker = _SIDES[kind]
-    legs[Leg(pool, BUDGET, "" if giver == "pool" else account, giver, kind, "", run)] = (
-        legs.get(Leg(pool, BUDGET, "" if giver == "pool" else account, giver, kind, "", run), 0) - amount_gpu_ms
-    )
+    out = Leg(pool, BUDGET, "" if giver == "pool" else account, giver, kind, "", run)
+    legs[out] = legs.get(out, 0) - amount_gpu_ms
     into = Leg(pool, BUDGET, account, taker, kind, "", run)
     legs[into] = legs.get(into, 0) + amount_gpu_ms
 

@@ -1,7 +1,8 @@
 """Whether the book can be believed, judged from what is stored alone.
 
 Three looks: the books' own sums (SQL), the log's places and hashes, and the whole log folded anew beside the stored
-rows. Any change of a stored row that is not a consistent rewrite of log, rows and hashes is found by at least one.
+rows. Any change of a stored row of the book that is not a consistent rewrite of log, rows and hashes is found by at
+least one. The directory (titles, requests) and samples are not part of the book.
 """
 
 from __future__ import annotations

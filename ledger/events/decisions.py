@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from ledger.events.envelope import (
     AccountPath,
+    AttemptToken,
     ClusterData,
     Data,
     Envelope,
@@ -16,7 +17,6 @@ from ledger.events.envelope import (
     Name,
     Note,
     PositiveMilli,
-    Seconds,
 )
 
 SharePercent = Annotated[Decimal, Field(ge=0, le=100, decimal_places=6)]
@@ -90,7 +90,7 @@ class GrantMadeData(ClusterData):
 
     account: AccountPath
     gpu_type: GpuType
-    amount_gpu_ms: Annotated[int, Field(gt=0, lt=1 << 62)]
+    amount_gpu_ms: Annotated[int, Field(gt=0, lt=1 << 53)]
     since: AwareDatetime
     until: AwareDatetime
     author: Name
@@ -120,7 +120,7 @@ class PolicySetData(ClusterData):
     opens_at: AwareDatetime | None = None
     window_h: Annotated[int, Field(ge=1, le=24 * 366)] | None = None
     horizon_h: Annotated[int, Field(ge=24, le=24 * 3_660)] | None = None
-    max_min_runtime_s: Seconds | None = None
+    max_min_runtime_s: Annotated[int, Field(ge=0, le=31 * 86_400)] | None = None
     ranking: Literal["sliding", "decay"] | None = None
     half_life_h: Annotated[int, Field(ge=1, le=24 * 366)] | None = None
     author: Name
@@ -138,7 +138,7 @@ class RunReassignedData(ClusterData):
     """The run belongs to another account, from its start."""
 
     job: Name
-    attempt: Name
+    attempt: AttemptToken
     account: AccountPath
     author: Name
     reason: Note = ""

@@ -6,12 +6,15 @@ spelling mistake and is refused.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 """A cluster, node, job, attempt, user or author name: any non-empty text."""
+
+AttemptToken = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^/]+$")]
+"""An attempt, by a token of its source without `/`, so that `job/attempt` names one run."""
 
 AccountPath = Annotated[
     str,
@@ -20,9 +23,10 @@ AccountPath = Annotated[
 """An account named by its path, `lab/program/project`; `lab/program/.` is the interior account's own part."""
 
 GpuType = Annotated[str, StringConstraints(min_length=1, max_length=64)]
-Milli = Annotated[int, Field(ge=0, le=1_000_000_000)]
+MOST_MILLI: Final = 1_000_000_000
+Milli = Annotated[int, Field(ge=0, le=MOST_MILLI)]
 """milli-GPUs, at most a million GPUs."""
-PositiveMilli = Annotated[int, Field(gt=0, le=1_000_000_000)]
+PositiveMilli = Annotated[int, Field(gt=0, le=MOST_MILLI)]
 Seconds = Annotated[int, Field(ge=0, le=10 * 366 * 86_400)]
 Note = Annotated[str, StringConstraints(max_length=4_096)]
 

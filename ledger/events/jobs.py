@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from ledger.events.envelope import (
+    MOST_MILLI,
     AccountPath,
+    AttemptToken,
     ClusterData,
     Data,
     Envelope,
@@ -44,6 +46,17 @@ class Placement(Data):
     node: Name
     gpus_milli: PositiveMilli
     gpu_indices: tuple[int, ...] | None = None
+
+
+def _a_million_gpus_at_most(placements: tuple[Placement, ...]) -> tuple[Placement, ...]:
+    """Sums of an hour must fit 64 bits, so one run holds no more than a node may have."""
+    if sum(p.gpus_milli for p in placements) > MOST_MILLI:
+        msg = "the placements hold more than a million GPUs together: is `gpus_milli` in milli-GPUs?"
+        raise ValueError(msg)
+    return placements
+
+
+Placements = Annotated[tuple[Placement, ...], Field(min_length=1), AfterValidator(_a_million_gpus_at_most)]
 
 
 class JobSubmittedData(ClusterData):
@@ -99,8 +112,8 @@ class JobStartedData(ClusterData):
     """The attempt holds its placements from `time` on."""
 
     job: Name
-    attempt: Name
-    placements: Annotated[tuple[Placement, ...], Field(min_length=1)]
+    attempt: AttemptToken
+    placements: Placements
 
 
 class JobStarted(Envelope):
@@ -114,7 +127,7 @@ class JobSuspendedData(ClusterData):
     """The attempt stopped running at `time`; its GPUs stay taken unless the source says they are released."""
 
     job: Name
-    attempt: Name
+    attempt: AttemptToken
     releases_gpus: bool = False
 
 
@@ -129,7 +142,7 @@ class AttemptData(ClusterData):
     """Names one attempt of one job."""
 
     job: Name
-    attempt: Name
+    attempt: AttemptToken
 
 
 class JobResumed(Envelope):
@@ -150,7 +163,7 @@ class JobEndedData(ClusterData):
     """The attempt ended at `time`; without `attempt` the job ended (its last attempt, or its place in the queue)."""
 
     job: Name
-    attempt: Name | None = None
+    attempt: AttemptToken | None = None
     outcome: Outcome
     exit_code: int | None = None
 
@@ -178,7 +191,7 @@ class RunObservedData(ClusterData):
     """
 
     job: Name
-    attempt: Name
+    attempt: AttemptToken
     user: Name
     account: AccountPath | None = None
     kind: JobKind = "batch"
@@ -192,7 +205,7 @@ class RunObservedData(ClusterData):
     eligible_at: AwareDatetime | None = None
     started_at: AwareDatetime
     ended_at: AwareDatetime | None = None
-    placements: Annotated[tuple[Placement, ...], Field(min_length=1)]
+    placements: Placements
     suspensions: tuple[Suspension, ...] | None = None
     suspended_s: Seconds = 0
     outcome: Outcome | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, model_validator
 
-from ledger.events.envelope import ClusterData, Data, Envelope, GpuType, Milli, Name, Note
+from ledger.events.envelope import AttemptToken, ClusterData, Data, Envelope, GpuType, Milli, Name, Note
 
 NodeState = Literal["available", "draining", "planned_down", "down"]
 
@@ -80,7 +80,7 @@ class GpuIdleObservedData(ClusterData):
     """All samples of the run's GPUs have been zero since `since`."""
 
     job: Name
-    attempt: Name
+    attempt: AttemptToken
     since: AwareDatetime
 
 

@@ -121,7 +121,7 @@ CREATE TABLE IF NOT EXISTS grants
 -- Grants are read per account; the id tells two grants of one account apart.
 ENGINE = ReplacingMergeTree(seq)
 PARTITION BY generation
-ORDER BY (generation, cluster, pool, account, grant)
+ORDER BY (generation, cluster, pool, account, grant, seq)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1
 COMMENT 'Accepted grants';
 
