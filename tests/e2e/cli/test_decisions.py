@@ -69,7 +69,7 @@ def test_a_dead_letter_can_be_sent_again_corrected(copy: Path, tmp_path: Path):
     (listed,) = many(copy, [["dead-letters", "list", "--json"]])
     (letter,) = listed.json["dead_letters"]
     fixed = tmp_path / "fixed.json"
-    fixed.write_text(letter["raw_text"].replace('"expected_revision":1', '"expected_revision":2'))
+    fixed.write_text(letter["raw_text"].replace('"expected_revision":1', '"expected_revision":2,"backdated":true'))
     retry = ["dead-letters", "retry", letter["id"]]
     as_it_is, corrected, unknown = many(copy, [retry, [*retry, "--with", str(fixed)], ["dead-letters", "show", "zz"]])
     assert (as_it_is.code, "stale_revision" in as_it_is.out) == (1, True)
