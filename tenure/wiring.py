@@ -18,6 +18,7 @@ from uuid import uuid4
 from ledger.store.clickhouse import ClickHouse, open_chdb, open_server
 from ledger.store.errors import StoreBusy, StoreError
 from streams.runtime.embedded import Embedded
+from streams.sources.config import ConfigError
 from tenure.config import Settings, read_settings, server_address
 
 CONFIG: Final = "TENURE_CONFIG"
@@ -95,7 +96,10 @@ def place(given: Path | None, settings: Settings) -> Place:
 
 def is_default(where: Place) -> bool:
     """Whether a command finds this place without being told: then examples need not name it."""
-    return where == place(None, load_settings(None))
+    try:
+        return where == place(None, load_settings(None))
+    except ConfigError:
+        return False
 
 
 def editor() -> str:

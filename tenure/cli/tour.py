@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import typer
+
 from ledger.state import State
 from ledger.store.clickhouse import ClickHouse
 from ledger.units import instant
 from tenure import wiring
-from tenure.cli import output
+from tenure.cli import exits, output
 from tenure.cli.explain import tell
 from tenure.cli.explaining import gather, waiting
 from tenure.cli.figures import line_json, lines, team_table, waterfall_table, waterfalls, window
@@ -38,9 +40,12 @@ def tour(store: ClickHouse, state: State, preempted: str, place: wiring.Place, *
     output.show(team_table(teams, f"Who got what, {moment(from_s)} to {moment(until_s)} UTC, GPU-hours", ""))
     output.say()
     _explain(store, state, preempted)
-    output.say(f"verify: {summary(verified(store, state.seq))}.")
+    found = verified(store, state.seq)
+    output.say(f"verify: {summary(found)}.")
     output.say()
     _next(state, preempted, place)
+    if found.errors:
+        raise typer.Exit(exits.FINDINGS)
 
 
 def _explain(store: ClickHouse, state: State, job: str) -> None:
