@@ -12,11 +12,22 @@ from ledger.store.protocol import Samples, Store
 from ledger.units import epoch_s
 from tests.oracle.logs import T0
 
+SUMS = """
+SELECT * EXCEPT rolled_at REPLACE (
+    round(sampled_gpu_ms, 2) AS sampled_gpu_ms,
+    round(utilized_gpu_ms, 2) AS utilized_gpu_ms,
+    round(idle_gpu_ms, 2) AS idle_gpu_ms
+)
+FROM run_gpu_hours FINAL
+WHERE gone = 0
+"""
+"""Sums of fractions, whose last digits depend on the order of adding."""
+
 ASKED = {
     **{table: f"SELECT * FROM {table} FINAL" for table in TABLES.values() if table != "open_hours"},
     **{table: f"SELECT * FROM {table} FINAL" for table in ("events", "dead_letters", "accounts", "share_requests")},
     "open_hours": comparison.LAST_OPEN_HOURS,
-    "run_gpu_hours": "SELECT * EXCEPT rolled_at FROM run_gpu_hours FINAL WHERE gone = 0",
+    "run_gpu_hours": SUMS,
     "checkpoints": "SELECT * EXCEPT (topic, `partition`, `offset`, `index`, facts) FROM checkpoints FINAL",
     "position": "SELECT topic, `partition`, `offset`, `index` FROM checkpoints FINAL WHERE cluster = ''",
 }
