@@ -26,7 +26,9 @@ PROJECTS = 20
 
 
 def _event(kind: type, name: str, at: datetime, data: dict[str, object]) -> ClusterEvent:
-    return kind.model_validate({"id": name, "source": "bench", "time": at, "recordedtime": at, "data": {"cluster": CLUSTER, **data}})
+    return kind.model_validate(
+        {"id": name, "source": "bench", "time": at, "recordedtime": at, "data": {"cluster": CLUSTER, **data}}
+    )
 
 
 def account(number: int) -> str:

@@ -16,6 +16,7 @@ from ledger.units import epoch_s
 from streams.runtime.collector import calm
 
 HOUR = timedelta(hours=1)
+SECOND = timedelta(seconds=1)
 
 
 def opened(nodes: int = cluster.NODES) -> Book:
@@ -37,7 +38,7 @@ def apply(book: Book, events: Iterable[ClusterEvent]) -> int:
     return count
 
 
-def full(book: Book, at: object, runs: int = cluster.NODES * 8) -> None:
+def full(book: Book, runs: int = cluster.NODES * 8) -> None:
     """Every GPU taken by a run of its own that goes on and on."""
     apply(book, (cluster.submitted(n, cluster.OPENS) for n in range(runs)))
     apply(book, (cluster.started(n, cluster.OPENS + timedelta(seconds=1), n // 8) for n in range(runs)))
@@ -70,7 +71,7 @@ def with_rows(jobs: int = 20_000) -> Figure:
 def corrections(jobs: int = 8_000) -> Figure:
     """Ends that come an hour late: each moves one closed hour of one node and one account."""
     book = opened()
-    full(book, cluster.OPENS)
+    full(book)
     apply(book, [cluster.tick(cluster.OPENS + HOUR + timedelta(minutes=5))])
     book.take()
     late = cluster.OPENS + HOUR + timedelta(minutes=6)
@@ -83,7 +84,7 @@ def corrections(jobs: int = 8_000) -> Figure:
 def closing() -> Figure:
     """An hour of 1,250 full nodes (10,000 runs) and 500 accounts."""
     book = opened()
-    full(book, cluster.OPENS)
+    full(book)
     apply(book, [cluster.tick(cluster.OPENS + HOUR + timedelta(minutes=5))])
     book.take()
     event = cluster.tick(cluster.OPENS + 2 * HOUR + timedelta(minutes=5))
@@ -113,24 +114,24 @@ def bytes_to_facts(jobs: int = 30_000) -> list[Figure]:
     ]
 
 
-def memory() -> Figure:
-    """10,000 GPUs, 20,000 known runs, 35 days of closed hours."""
+def memory(days: int = 35, runs: int = 20_000) -> Figure:
+    """10,000 GPUs, 20,000 known runs of 8 GPUs, a day each, 35 days of closed hours; peak of this process."""
     book = opened()
-    days = 35
-    runs = 20_000
-    per_hour = runs // (days * 24)
-    number = 0
-    for hour in range(days * 24):
+    hours = days * 24
+    for hour in range(hours):
         at = cluster.OPENS + hour * HOUR
-        for _ in range(per_hour):
-            node = number % cluster.NODES
-            apply(book, [cluster.submitted(number, at, 8), cluster.started(number, at + timedelta(seconds=1), node, 8)])
-            apply(book, [cluster.ended(number, at + timedelta(hours=8), at + timedelta(hours=8))]) if False else None
-            number += 1
+        for number in range(hour * runs // hours, (hour + 1) * runs // hours):
+            apply(
+                book,
+                [cluster.submitted(number, at, 8), cluster.started(number, at + SECOND, number % cluster.NODES, 8)],
+            )
+        for number in range((hour - 24) * runs // hours, (hour - 23) * runs // hours):
+            if number >= 0:
+                apply(book, [cluster.ended(number, at + SECOND)])
         event = cluster.tick(at + HOUR + timedelta(minutes=5))
         assert event.recordedtime is not None
         book.apply(event, epoch_s(event.recordedtime), last_tick=False)
         book.take()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     assert epoch_s(cluster.OPENS) in book.state.hours
-    return Figure(f"memory with {len(book.state.jobs):,} runs known and 35 days kept", peak, "MiB", 1_024, less=True)
+    return Figure(f"memory: {len(book.state.jobs):,} runs known, 35 days kept", peak, "MiB", 1_024, less=True)
