@@ -132,9 +132,7 @@ def test_everything_in_the_packages_is_in_the_wheel(tmp_path: Path):
         ("tenure/late.py", "import os\nimport ledger.store\nimport streams\n", None),
     ],
 )
-def test_imports_go_one_way_and_the_ledger_stays_pure(
-    tmp_path: Path, path: str, source: str, refused: str | None
-):
+def test_imports_go_one_way_and_the_ledger_stays_pure(tmp_path: Path, path: str, source: str, refused: str | None):
     for package in [*PACKAGES, "ledger/store", "ledger/deep"]:
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()
@@ -256,9 +254,7 @@ def test_a_skip_is_a_skip_at_home(tmp_path: Path):
         ("nothing", [], {"CI": "true"}, "1 passed, 3 deselected"),
     ],
 )
-def test_marks_run_where_they_can(
-    tmp_path: Path, beside: str, options: list[str], env: dict[str, str], closing: str
-):
+def test_marks_run_where_they_can(tmp_path: Path, beside: str, options: list[str], env: dict[str, str], closing: str):
     (tmp_path / beside).mkdir()
     (tmp_path / "tenure").mkdir()
     status, said = run_tests(tmp_path / "tenure", MARKED, *options, **env)

@@ -151,11 +151,7 @@ def test_the_default_window_is_a_week_and_the_open_hour():
 @given(hours, st.integers(0, 1000), st.sampled_from([1, 7, 84, 168]))
 def test_decay_sums_weights_and_floors_once(pairs: list[tuple[int, int]], at_hour: int, half_life_h: int):
     exact = sum(
-        (
-            amount * Fraction(weight(at_hour - hour, half_life_h), 2**32)
-            for hour, amount in pairs
-            if hour <= at_hour
-        ),
+        (amount * Fraction(weight(at_hour - hour, half_life_h), 2**32) for hour, amount in pairs if hour <= at_hour),
         Fraction(0),
     )
     got = weighted_sum(pairs, at_hour, Decay(half_life_h))
@@ -218,10 +214,7 @@ def parse_vectors(text: str) -> list[Vector]:
     vectors = []
     for block in plain.split("== ")[1:]:
         name, *sections = re.split(r"\n\[(.+)\]", block)
-        parts = {
-            title: body.strip("\n").split("\n")
-            for title, body in zip(sections[::2], sections[1::2], strict=True)
-        }
+        parts = {title: body.strip("\n").split("\n") for title, body in zip(sections[::2], sections[1::2], strict=True)}
         vectors.append(
             Vector(
                 name,
@@ -282,9 +275,7 @@ def test_one_slurm_rank_is_rounding():
     inverse = inverse_level_fs(vector.rows)
     assert {inverse[name].as_fraction() for name in ("uD2", "uD3", "uDA3")} == {Fraction(17, 22)}
     assert (40 / 170) / (20 / 110) != (50 / 170) / (25 / 110)
-    different = {
-        name for name, at in (vector.ranks | vector.upstream_ranks).items() if vector.ranks[name] != at
-    }
+    different = {name for name, at in (vector.ranks | vector.upstream_ranks).items() if vector.ranks[name] != at}
     assert different == {"uD2"}
 
 
@@ -453,10 +444,7 @@ def associations(level: list[Any], parent: str | None = None) -> Iterable[Associ
 @given(share_trees)
 def test_claims_in_proportion_to_shares_rank_as_level_fs_does(level: list[Any]):
     rows = list(associations(level))
-    usage = {
-        row.name: sum(user.usage for user in rows if f"{user.name}/".startswith(f"{row.name}/"))
-        for row in rows
-    }
+    usage = {row.name: sum(user.usage for user in rows if f"{user.name}/".startswith(f"{row.name}/")) for row in rows}
     claim: dict[str | None, Fraction] = {None: Fraction(1)}
     for row in rows:
         level_shares = sum(sibling.shares or 0 for sibling in rows if sibling.parent == row.parent)
@@ -508,9 +496,7 @@ def test_the_documents_example_is_true():
         (place, group, job) for place, group, job, *_ in expected
     ]
     assert len(ranked) == 8
-    assert ranked[3].path == tuple(
-        (name, accounts[name]) for name in ("lab", "lab/language", "lab/language/.")
-    )
+    assert ranked[3].path == tuple((name, accounts[name]) for name in ("lab", "lab/language", "lab/language/."))
 
 
 # ---------------------------------------------------------------- queues: properties
@@ -571,9 +557,7 @@ def test_everyone_has_one_place_and_its_reason(book: dict[str, Ratio], queue: li
 @given(books, queues)
 def test_of_two_siblings_the_lower_ratio_goes_first(book: dict[str, Ratio], queue: list[Pending]):
     at = positions(rank(book, queue))
-    for low, high in (
-        (a, b) for a in ACCOUNTS for b in ACCOUNTS if a.rpartition("/")[0] == b.rpartition("/")[0]
-    ):
+    for low, high in ((a, b) for a in ACCOUNTS for b in ACCOUNTS if a.rpartition("/")[0] == b.rpartition("/")[0]):
         if book[low] < book[high]:
             first = [at[job.job] for job in queue if within(low, job)]
             then = [at[job.job] for job in queue if within(high, job)]
@@ -636,9 +620,7 @@ def test_unfunded_work_is_last_and_first_come(book: dict[str, Ratio], queue: lis
     tail = ranked[len(queue) - len(unfunded) :]
     assert names(tail) == [job.job for job in sorted(unfunded, key=lambda job: (job.submitted_s, job.job))]
     assert len({place.tie_group for place in tail}) <= 1
-    assert {place.tie_group for place in tail}.isdisjoint(
-        place.tie_group for place in ranked[: -len(tail) or None]
-    )
+    assert {place.tie_group for place in tail}.isdisjoint(place.tie_group for place in ranked[: -len(tail) or None])
 
 
 @given(books, queues, books)
@@ -703,9 +685,7 @@ def test_an_urgent_newcomer_takes_its_own_accounts_place_only():
 
 def test_the_own_part_of_an_account_is_its_child():
     book = {"a": HALF, "a/.": OVER, "a/x": MOST}
-    ranked = rank(
-        book, [job("own", "a"), job("own too", "a/.", submitted_s=1), job("x", "a/x", submitted_s=2)]
-    )
+    ranked = rank(book, [job("own", "a"), job("own too", "a/.", submitted_s=1), job("x", "a/x", submitted_s=2)])
     assert names(ranked) == ["x", "own", "own too"]
     assert [name for name, _ in ranked[1].path] == ["a", "a/."]
 
@@ -730,9 +710,7 @@ def test_priority_counts_before_debug():
 
 
 def test_without_a_minimum_runtime_no_account_is_asked():
-    ranked = rank(
-        {"a": OVER}, [job("free", "nowhere", min_runtime_s=0, priority=9), job("paid", "a", submitted_s=9)]
-    )
+    ranked = rank({"a": OVER}, [job("free", "nowhere", min_runtime_s=0, priority=9), job("paid", "a", submitted_s=9)])
     assert [(place.job.job, place.tie_group) for place in ranked] == [("paid", 1), ("free", 2)]
 
 
