@@ -6,9 +6,10 @@ import pytest
 
 from ledger.store.errors import StoreError, StoreFull
 from ledger.store.protocol import Store
+from ledger.units import DAY_S
 from streams.runtime.embedded import TOPIC
 from streams.verify import verify
-from tests.contract.runtime.books import contents, samples
+from tests.contract.runtime.books import SUMS, contents, samples
 from tests.contract.runtime.conftest import Start
 from tests.contract.runtime.feeds import seeded
 from tests.contract.runtime.frail import Fault, Frail
@@ -60,6 +61,20 @@ def test_a_writer_may_die_after_every_kind_of_write(store: Store, start: Start):
     go_on(start, store, Fault(die), batch=50)
     assert contents(store) == expected
     assert not verify(store).errors
+
+
+def test_when_the_last_checkpoint_is_there_so_are_the_sums_of_samples(store: Store, start: Start):
+    """Nothing tells a writer that starts behind that checkpoint that anything is left to do."""
+    store.write_samples(samples())
+    with pytest.raises(Died, match="checkpoint ''"):
+        go_on(start, store, Fault(die, {"checkpoint ''"}), batch=1_000)
+    start(store)
+    kept = store.query(SUMS + "ORDER BY ALL").rows
+    for cluster, checkpoint in store.checkpoints(store.live_generation()).items():
+        until_s = checkpoint.closed_until_s
+        store.roll_up_samples("g1", cluster, until_s - 2 * DAY_S, until_s, checkpoint.ticked_s)
+    assert kept
+    assert store.query(SUMS + "ORDER BY ALL").rows == kept
 
 
 # ---------------------------------------------------------------------- a write that fails

@@ -121,6 +121,40 @@ def test_keys_of_the_tables_are_those_the_tests_replace_rows_by(store: Store):
         assert found[TABLES[row_type]] == ", ".join(["generation", *(column_name(name) for name in key)])
 
 
+def test_samples_are_kept_beside_the_log_and_summed_once_their_hour_is_closed(store: Store, start: Start):
+    """They come among the other events, take no place in the log, and are one sample however often they come."""
+    node = {"node": "n1", "gpu_type": "h100", "gpus_milli": 2000, "state": "available"}
+    run = {"job": "7", "attempt": "1", "user": "ann", "started_at": minute(0)}
+    run_placed = {**run, "placements": [{"node": "n1", "gpus_milli": 1000, "gpu_indices": [1]}]}
+    busy = [{"index": 0, "utilization_pct": 10}, {"index": 1, "utilization_pct": 50}]
+    sampled = [
+        told(
+            "gpu.sampled",
+            f"s{n}",
+            {"cluster": "c", "node": "n1", "since": minute(n), "until": minute(n + 20), "gpus": busy},
+        )
+        for n in range(0, 120, 20)
+    ]
+    lines = [
+        told("node.observed", "n", {"cluster": "c", **node}, time=minute(0)),
+        told("run.observed", "r", {"cluster": "c", **run_placed}, time=minute(1)),
+    ]
+    ticks = [told("clock.ticked", f"t{n}", {"cluster": "c", "at": minute(n)}, time=minute(n)) for n in (30, 65)]
+    summary = start(store, batch=3).ingest([sampled[0], *lines, *sampled[1:], *ticks, *sampled])
+    assert summary.outcomes == {"applied": len(lines) + len(ticks) + 2 * len(sampled)}
+    assert summary.samples == 2 * 2 * len(sampled)
+    assert [e.raw for e in store.read_events(TOPIC, 0, -1, 100)] == [*lines, *ticks]
+    assert store.query("SELECT count() FROM gpu_samples FINAL").rows == [(2 * len(sampled),)]
+    asked = (
+        "SELECT toString(hour), run, gpu, exact, sampled_gpu_ms, utilized_gpu_ms FROM report_run_gpu_hours ORDER BY ALL"
+    )
+    first = ("2026-03-02 00:00:00", "7/1", 1, True, 3_600_000.0, 1_800_000.0)
+    assert store.query(asked).rows == [first]
+    start(store).ingest([told("clock.ticked", "t125", {"cluster": "c", "at": minute(125)}, time=minute(125))])
+    assert store.query(asked).rows == [first, ("2026-03-02 01:00:00", *first[1:])]
+    assert verify(store).errors == []
+
+
 # ---------------------------------------------------------------------- order of writing
 
 
