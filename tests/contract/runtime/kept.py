@@ -23,7 +23,7 @@ KEYS: dict[type[Row], tuple[str, ...]] = {
     rows.Run: ("cluster", "job", "attempt"),
     rows.Job: ("cluster", "job"),
     rows.Share: ("cluster", "pool", "parent", "revision", "child"),
-    rows.Grant: ("cluster", "pool", "account", "grant"),
+    rows.Grant: ("cluster", "pool", "account", "grant", "seq"),
     rows.Decision: ("cluster", "seq", "kind", "subject"),
     rows.Correction: ("cluster", "seq"),
     rows.Remark: ("cluster", "seq", "name", "subject", "source", "event_id"),
