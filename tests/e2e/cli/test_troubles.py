@@ -72,7 +72,7 @@ def test_mistakes_are_named_with_what_to_write(copy: Path, tmp_path: Path):
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    answer = one(tmp_path / "file" / "book", "accounts")
+    answer = one(tmp_path / "file" / "book", "demo", "--days", "1")
     assert answer.code == 6
     assert "cannot be made" in answer.err
 
