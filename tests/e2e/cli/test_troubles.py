@@ -72,7 +72,9 @@ def test_mistakes_are_named_with_what_to_write(copy: Path, tmp_path: Path):
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    answer = one(tmp_path / "file" / "book", "demo", "--days", "1")
+    events = tmp_path / "events.jsonl"
+    events.write_bytes(generate(7, 1).events[0] + b"\n")
+    answer = one(tmp_path / "file" / "book", "ingest", str(events))
     assert answer.code == 6
     assert "cannot be made" in answer.err
 
