@@ -6,13 +6,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import fold, ingest
+from bench import fold, ingest, samples
 from bench.report import Figure
 
 GROUPS: dict[str, Sequence[Callable[[], Figure | list[Figure]]]] = {
     "fold": (fold.no_closed_hour, fold.with_rows, fold.corrections, fold.closing, fold.bytes_to_facts),
     "memory": (fold.memory,),
     "ingest": (ingest.committed,),
+    "samples": (samples.a_day,),
 }
 
 

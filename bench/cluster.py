@@ -65,9 +65,9 @@ def submitted(job: int, at: datetime, gpus: int = 1) -> ClusterEvent:
     return _event(JobSubmitted, f"submit/{job}", at, data)
 
 
-def started(job: int, at: datetime, node: int, gpus: int = 1) -> ClusterEvent:
-    """It starts on a node."""
-    placement = {"node": f"n{node:04}", "gpus_milli": gpus * GPU_MILLI}
+def started(job: int, at: datetime, node: int, gpus: int = 1, indices: tuple[int, ...] | None = None) -> ClusterEvent:
+    """It starts on a node, on named GPUs where the source tells."""
+    placement = {"node": f"n{node:04}", "gpus_milli": gpus * GPU_MILLI, "gpu_indices": indices}
     return _event(JobStarted, f"start/{job}", at, {"job": f"j{job}", "attempt": "1", "placements": [placement]})
 
 

@@ -24,6 +24,7 @@ from ledger.store.errors import StoreError, answered, translated
 from ledger.store.migrate import migrate
 from ledger.store.protocol import AccountEntry, Limits, Samples, ShareRequest, Table, TableDifference, Value
 from ledger.store.sql import read
+from ledger.units import hour_ceil_s, hour_floor_s
 
 Connect = Callable[[], Client]
 
@@ -172,11 +173,17 @@ class ClickHouse:
         self._insert("share_requests", columns_of(ShareRequest, requests))
 
     def write_samples(self, samples_: Samples) -> None:
-        self._insert("gpu_samples", samples.columns(samples_))
+        if len(samples_.at_s):
+            with self._writing, translated(self.where):
+                self._writer.raw_insert("gpu_samples", samples.COLUMNS, samples.native(samples_), fmt="Native")
 
     def roll_up_samples(self, generation: str, cluster: str, from_s: int, until_s: int, rolled_s: int) -> None:
-        for parameters in samples.hours(generation, cluster, from_s, until_s, rolled_s):
+        first_s, end_s = hour_ceil_s(from_s), hour_floor_s(until_s)
+        rows = self._rows("count_samples", {"cluster": cluster, "from_s": first_s, "until_s": end_s})
+        same = {"generation": generation, "cluster": cluster, "rolled_s": rolled_s}
+        for begin_s, till_s in samples.spans(first_s, end_s, dict(rows)):
             with self._writing, translated(self.where):
+                parameters = {**same, "from_s": begin_s, "until_s": till_s}
                 self._writer.command(read("queries")["roll_up_samples"], parameters=parameters)
 
     def expire_samples(self, before_s: int) -> None:

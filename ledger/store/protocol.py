@@ -64,13 +64,15 @@ SAMPLES_KEPT_S: Final = 90 * DAY_S
 class Samples:
     """Samples of GPUs, one array per column, all of one length.
 
-    `cluster` and `node` are object arrays of str, `gpu` indices, `at_s` epoch seconds at which the interval
-    of `interval_s` seconds starts. NaN in `sm_active_pct`, `memory_used_mib` and `power_w` means not
-    sampled, and a negative `xid` means none.
+    `cluster` and `node` are places in `clusters` and `nodes`, as `coded` makes them, since there are millions of
+    samples and few names. `gpu` is an index, `at_s` epoch seconds at which the interval of `interval_s` seconds
+    starts. NaN in `sm_active_pct`, `memory_used_mib` and `power_w` means not sampled, and a negative `xid` means none.
     """
 
-    cluster: NDArray[np.object_]
-    node: NDArray[np.object_]
+    clusters: tuple[str, ...]
+    cluster: NDArray[np.uint16]
+    nodes: tuple[str, ...]
+    node: NDArray[np.uint16]
     gpu: NDArray[np.uint16]
     at_s: NDArray[np.int64]
     interval_s: NDArray[np.uint32]
@@ -79,6 +81,12 @@ class Samples:
     memory_used_mib: NDArray[np.float32]
     power_w: NDArray[np.float32]
     xid: NDArray[np.int32]
+
+
+def coded(names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.uint16]]:
+    """Each name once, and the place of each in that."""
+    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    return tuple(places), np.array([places[name] for name in names], np.uint16)
 
 
 class AccountEntry(NamedTuple):

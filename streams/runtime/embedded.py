@@ -15,13 +15,14 @@ from datetime import datetime
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ledger.archive import DeadLetter
 from ledger.checkpoint import Position
 from ledger.events import GpuSampled
 from ledger.rows import Posting
 from ledger.store.errors import StoreError
-from ledger.store.protocol import SAMPLES_KEPT_S, Samples, Store
+from ledger.store.protocol import SAMPLES_KEPT_S, Samples, Store, coded
 from ledger.units import DAY_S, HOUR_S, epoch_s, epoch_us
 from streams.intake import Record, from_archive, record
 from streams.processor import Folded, Processor
@@ -138,10 +139,10 @@ class Embedded:
     def add_samples(self, samples: Samples) -> int:
         """Keep samples of GPUs; returns how many. They are summed per run once their hour is closed."""
         self._store.write_samples(samples)
-        for cluster in np.unique(samples.cluster):
-            mine = samples.at_s[samples.cluster == cluster]
-            hours = np.unique(mine - mine % HOUR_S)
-            self._unsummed.setdefault(str(cluster), {}).update(dict.fromkeys(hours.tolist()))
+        for place, cluster in enumerate(samples.clusters):
+            mine = samples.cluster == place
+            hours = hours_of(samples.at_s[mine], samples.interval_s[mine])
+            self._unsummed.setdefault(cluster, {}).update(dict.fromkeys(hours))
         return len(samples.at_s)
 
     def save(self) -> None:
@@ -214,6 +215,14 @@ def _spans(hours: list[int]) -> Iterator[tuple[int, int]]:
         yield begin, until
 
 
+def hours_of(at_s: NDArray[np.int64], interval_s: NDArray[np.uint32]) -> set[int]:
+    """The hours that samples speak for, of each a day at most."""
+    first = at_s // HOUR_S
+    last = np.minimum(at_s + interval_s - 1, at_s + DAY_S) // HOUR_S
+    longest = int((last - first).max(initial=0))
+    return {hour * HOUR_S for n in range(longest + 1) for hour in np.unique(np.minimum(first + n, last)).tolist()}
+
+
 def columns_of(events: Iterable[GpuSampled]) -> Samples:
     """The samples of events as columns."""
     rows = [
@@ -232,8 +241,8 @@ def columns_of(events: Iterable[GpuSampled]) -> Samples:
     ]
     columns = list(zip(*rows, strict=True)) if rows else [()] * 10
     return Samples(
-        np.array(columns[0], dtype=object),
-        np.array(columns[1], dtype=object),
+        *coded(columns[0]),
+        *coded(columns[1]),
         np.array(columns[2], dtype=np.uint16),
         np.array(columns[3], dtype=np.int64),
         np.array(columns[4], dtype=np.uint32),

@@ -96,8 +96,10 @@ def columns(block: SampleBlock) -> Samples:
     """A day's samples as the store takes them."""
     size = len(block)
     return Samples(
-        cluster=np.full(size, CLUSTER, dtype=object),
-        node=np.array(block.nodes, dtype=object)[block.node],
+        clusters=(CLUSTER,),
+        cluster=np.zeros(size, dtype=np.uint16),
+        nodes=block.nodes,
+        node=block.node.astype(np.uint16),
         gpu=block.gpu.astype(np.uint16),
         at_s=block.minute_s.astype(np.int64),
         interval_s=np.full(size, block.interval_s, dtype=np.uint32),

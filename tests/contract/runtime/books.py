@@ -8,7 +8,7 @@ import numpy as np
 
 from ledger.rows import TABLES
 from ledger.store import comparison
-from ledger.store.protocol import Samples, Store
+from ledger.store.protocol import Samples, Store, coded
 from ledger.units import epoch_s
 from tests.oracle.logs import T0
 
@@ -51,8 +51,8 @@ def samples(*, hours: int = 12) -> Samples:
     clusters, nodes, gpus, at_s, busy = zip(*rows, strict=True)
     unknown = np.full(len(rows), np.nan, dtype=np.float32)
     return Samples(
-        np.array(clusters, dtype=object),
-        np.array(nodes, dtype=object),
+        *coded(clusters),
+        *coded(nodes),
         np.array(gpus, dtype=np.uint16),
         np.array(at_s, dtype=np.int64),
         np.full(len(rows), 1200, dtype=np.uint32),

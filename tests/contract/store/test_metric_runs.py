@@ -157,8 +157,10 @@ def sample(store: Store, node: str, gpu: int, n: int, pct: float, *, hours: floa
     """One sample of a GPU from the n-th hour on."""
     store.write_samples(
         Samples(
-            cluster=np.array(["c"], object),
-            node=np.array([node], object),
+            clusters=("c",),
+            cluster=np.zeros(1, np.uint16),
+            nodes=(node,),
+            node=np.zeros(1, np.uint16),
             gpu=np.array([gpu], np.uint16),
             at_s=np.array([START + n * HOUR_S], np.int64),
             interval_s=np.array([int(hours * HOUR_S)], np.uint32),

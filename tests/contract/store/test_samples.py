@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ledger.store.protocol import Samples, Store
+from ledger.store.protocol import Samples, Store, coded
 from tests.contract.store.rows import HOUR_S, run, tables_of
 
 GPU_MIN_MS = 60_000
@@ -14,13 +14,16 @@ GPU_MIN_MS = 60_000
 def samples(*rows: tuple[str, int, int, float], interval_s: int = 60, **given: Any) -> Samples:
     """One sample per (node, gpu, start in seconds after HOUR_S, utilization percent)."""
     number = len(rows)
+    nodes, node = coded([row[0] for row in rows])
 
     def optional(name: str) -> Any:
         return np.full(number, given.get(name, np.nan), np.float32)
 
     return Samples(
-        cluster=np.array(["c"] * number, object),
-        node=np.array([row[0] for row in rows], object),
+        clusters=("c",),
+        cluster=np.zeros(number, np.uint16),
+        nodes=nodes,
+        node=node,
         gpu=np.array([row[1] for row in rows], np.uint16),
         at_s=np.array([HOUR_S + row[2] for row in rows], np.int64),
         interval_s=np.full(number, interval_s, np.uint32),

@@ -13,12 +13,13 @@ CREATE TABLE IF NOT EXISTS gpu_samples
     `power_w` Nullable(Float32) CODEC(Gorilla, ZSTD(1)) COMMENT 'power, watts; NULL where not sampled',
     `xid` Nullable(Int32) CODEC(ZSTD(1)) COMMENT 'last XID error; NULL for none'
 )
--- Read by node and time, and joined with runs by node; GPU before time keeps each series together, which is what
+-- Summed hour by hour, so the hour comes first: an hour's sums read that hour and no more, and FINAL has nothing to
+-- merge in what was inserted in the order of time. Within it GPU before time keeps each series together, which is what
 -- makes the codecs pay. A sample sent twice is one sample. Weeks, because whole weeks are what expires: by call, not by
 -- TTL, which goes by the host's clock and deletes an imported history while it is being inserted.
 ENGINE = ReplacingMergeTree
 PARTITION BY toMonday(at)
-ORDER BY (cluster, node, gpu, at)
+ORDER BY (cluster, toStartOfHour(at), node, gpu, at)
 COMMENT 'GPU samples, kept until they are expired';
 
 CREATE TABLE IF NOT EXISTS run_gpu_hours
