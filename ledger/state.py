@@ -153,7 +153,7 @@ class State:
     def _days(self, run: DerivedRun) -> Iterable[int]:
         if run.end_s == FOREVER_S:
             return (_NO_END,)
-        return range(run.start_s // DAY_S, (run.end_s - 1) // DAY_S + 1)
+        return range(run.start_s // DAY_S, max(run.start_s, run.end_s - 1) // DAY_S + 1)
 
     def _place(self, name: str) -> None:
         for run in self.derived[name].runs:

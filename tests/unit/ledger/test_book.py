@@ -68,6 +68,14 @@ def test_a_run_is_written_again_when_its_node_becomes_known():
     book.check_runs()
 
 
+@pytest.mark.parametrize("at", ["08:10", "day 2 00:00"])
+def test_so_is_a_run_of_no_time_at_all_at_midnight_too(at: str):
+    book = folded([*small_cluster(), run(at, start=at, end=at, on={"m": 1}, recorded="day 2 00:10")])
+    book.fold(node("08:00", "m", recorded="day 2 00:20"))
+    assert book.tables[Run]["j", "1"].pool == "h100"
+    book.check_runs()
+
+
 def test_rows_of_a_job_let_go_of_meanwhile_are_not_made():
     book = Folded(take_every=1000)
     book.fold_all([*small_cluster(), run("09:00", start="08:00", end="09:00"), tick("09:30")])
