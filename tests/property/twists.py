@@ -86,7 +86,7 @@ def over_days(log: Sequence[Any], dice: Dice) -> Log:
     slow = [_moved(one, lambda at: T0 + 6 * (at - T0)) for one in log]
     day = {"horizon_h": 24}
     slow = [changed(one, data=day) if one.type == "tenure.policy.set.v1" else one for one in slow]
-    return [one for one in slow if not _revives(one, slow)]
+    return [one for one in slow if _told_until(one) <= recorded(one) and not _revives(one, slow)]
 
 
 def _revives(one: Any, log: Log) -> bool:
