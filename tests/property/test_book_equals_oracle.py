@@ -137,6 +137,7 @@ def over_the_horizon(log: Log, dice: Dice) -> None:
     """Where hours are let go, order may decide what was still in time; everything else holds."""
     reads_as_the_oracle_says(log, dice)
     repeats_do_not_matter(log, dice)
+    batches_do_not_matter(log, dice)
     a_restart_does_not_matter(log, dice)
     the_hash_is_kept(log, dice)
 

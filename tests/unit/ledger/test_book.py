@@ -7,7 +7,7 @@ import pytest
 from ledger.book import Book
 from ledger.outcomes import APPLIED, REPEATED
 from ledger.rows import TABLES, Correction, Job, OpenHour, Posting, Run
-from tests.support.folded import KEYS, Folded, folded
+from tests.support.folded import KEYS, folded
 from tests.support.said import (
     ended,
     node,
@@ -74,17 +74,6 @@ def test_so_is_a_run_of_no_time_at_all_at_midnight_too(at: str):
     book.fold(node("08:00", "m", recorded="day 2 00:20"))
     assert book.tables[Run]["j", "1"].pool == "h100"
     book.check_runs()
-
-
-def test_rows_of_a_job_let_go_of_meanwhile_are_not_made():
-    book = Folded(take_every=1000)
-    book.fold_all([*small_cluster(), run("09:00", start="08:00", end="09:00"), tick("09:30")])
-    book.fold(submitted("08:00", recorded="09:31"))
-    book.fold(ended("08:00", attempt=None, recorded="09:32"))
-    book.fold(tick("day 41 10:05"))
-    book.take()
-    assert not book.book.state.jobs
-    book.check(at_most=12)
 
 
 def test_resuming_goes_on_where_a_state_left_off():

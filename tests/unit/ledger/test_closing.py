@@ -8,6 +8,7 @@ from ledger.closing import close_cause, still_live
 from ledger.facts import records
 from ledger.queue import Wait
 from ledger.rows import AccountHour, ClusterHour, NodeHour, OpenHour, Posting
+from ledger.runs import derive
 from ledger.state import Derived
 from ledger.statements import Terms, cause_of
 from ledger.units import FOREVER_S
@@ -30,6 +31,7 @@ from tests.support.said import (
     t,
     tick,
 )
+from tests.support.world import World, job
 
 
 def closed(book: Folded) -> list[int]:
@@ -179,6 +181,14 @@ def test_a_longer_horizon_does_not_bring_hours_back():
     book.check()
 
 
+def test_while_the_horizon_has_not_reached_the_opening_nothing_is_let_go_of():
+    # The opening may still move back; then what ended before it may matter.
+    old = run("08:00", start="day -40 08:00", end="day -40 09:00")
+    book = folded([*small_cluster(), old, node("day -40 08:00", "m"), tick("09:05")])
+    assert book.book.state.horizon_s < s("08:00")
+    assert {("job", "j"), ("node", "m")} <= keys(book)
+
+
 def test_before_the_book_opens_the_horizon_takes_nothing():
     book = folded([DAY, submitted("08:00"), started("08:10"), ended("09:00"), tick("day 3 10:05")])
     assert ("job", "j") in keys(book)
@@ -192,6 +202,11 @@ def wait(a: int, b: int) -> Wait:
 def test_a_job_is_live_while_it_may_touch_a_later_hour(until: int, live: bool):
     assert still_live(Derived((), (wait(0, 50), wait(60, 100))), until) is live
     assert not still_live(Derived((), ()), until)
+
+
+@pytest.mark.parametrize(("until", "live"), [(99, True), (100, False)])
+def test_a_run_is_live_until_it_ends(until: int, live: bool):
+    assert still_live(Derived(derive(job(starts={"1": 50}, ends={"1": 100}), World()), ()), until) is live
 
 
 def test_a_settled_job_is_looked_at_no_more_until_something_is_said_of_it():

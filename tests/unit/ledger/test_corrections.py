@@ -100,6 +100,7 @@ def waiting(*spans: tuple[int, int], milli: int = 1000) -> Derived:
         (waiting((10, 50)), waiting((10, 50), (70, 90)), (69, 90)),
         (waiting((10, 50)), waiting((10, 50), milli=2), (9, 50)),
         (waiting((10, 50), (70, 90)), waiting((20, 50), (70, 90)), (9, 50)),
+        (waiting((10, 50), (70, 90)), waiting((20, 50), (70, 95)), (9, 95)),
     ],
 )
 def test_how_far_a_change_of_waits_reaches(old: Derived, new: Derived, span: tuple[int, int]):

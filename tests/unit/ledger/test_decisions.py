@@ -69,6 +69,20 @@ def test_a_backdated_set_may_begin_before_the_book():
     book.check()
 
 
+def test_where_no_hour_is_closed_nothing_needs_a_back_date():
+    book = folded([tick("10:05")])  # the clock runs, but no node was ever told of
+    assert book.fold(shares("10:30", "lab", {"a": 50}, effective_at=t("08:00"))) == Applied()
+
+
+@pytest.mark.parametrize(("effective", "refused"), [("day 2 09:59:59", True), ("day 2 10:00", False)])
+def test_a_back_date_reaches_to_the_first_hour_still_kept(effective: str, refused: bool):
+    book = folded([*small_cluster(), policy("08:00", horizon_h=24), tick("day 3 10:05")])
+    back = {"effective_at": t(effective), "backdated": True, "reason": "agreed"}
+    outcome = book.fold(shares("day 3 10:30", "lab", {"a": 50}, 1, **back))
+    assert isinstance(outcome, Refused) is refused
+    book.check()
+
+
 @pytest.mark.parametrize(
     ("effective", "refused"), [("09:59:59", True), ("10:00", False), ("10:30", False), ("12:00", False)]
 )

@@ -77,6 +77,7 @@ def test_openings_and_closings(told: dict[str, Any], expected: list[tuple[int, i
         ({"updated": {20: {"held": True}, 30: {"held": False}}}, [(10, 20), (30, FOREVER_S)]),
         ({"updated": {20: {"eligible_from_s": 25}}}, [(10, 20), (25, FOREVER_S)]),
         ({"updated": {20: {"eligible_from_s": 60}}, "attempts": ((50, None, ""),)}, [(10, 20)]),
+        ({"updated": {20: {"eligible_from_s": 50}}, "attempts": ((50, None, ""),)}, [(10, 20)]),
         ({"submitted": {10: ASKED, 20: ASKED}}, [(10, 20), (20, FOREVER_S)]),
         ({"submitted": {10: ASKED, 70: ASKED}, "attempts": ((50, 90, "failed"),)}, [(10, 50)]),  # asked while it ran
         ({"submitted": {10: ASKED, 90: ASKED}, "attempts": ((50, 90, "failed"),)}, [(10, 50)]),  # the end closes

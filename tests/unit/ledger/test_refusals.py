@@ -418,7 +418,7 @@ ODD = [
     Odd(
         "one id with two submissions",
         "id_reused",
-        [*small_cluster(), submitted("08:30", id="x"), submitted("08:40", id="x")],
+        [*small_cluster(), submitted("08:20"), submitted("08:30", id="x"), submitted("08:40", id="x")],
         ("under the id x of test",),
     ),
     Odd(
@@ -426,6 +426,7 @@ ODD = [
         "id_reused",
         [
             *small_cluster(),
+            say("job.updated", "08:20", job="j", priority=1),
             say("job.updated", "08:30", id="x", job="j", held=True),
             say("job.updated", "08:31", id="x", job="j", held=False),
         ],
@@ -440,7 +441,7 @@ ODD = [
     Odd(
         "one id with two pauses",
         "id_reused",
-        [*small_cluster(), suspended("08:30", id="x"), suspended("08:40", id="x")],
+        [*small_cluster(), suspended("08:20"), suspended("08:30", id="x"), suspended("08:40", id="x")],
         ("under the id x of test",),
     ),
     Odd(

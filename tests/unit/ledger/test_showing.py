@@ -110,6 +110,12 @@ def test_the_state_of_a_job(log: list[Any], state: str, ended_s: str | None, out
     assert row.ended_s == (s(ended_s) if ended_s else None)
 
 
+def test_a_job_ended_when_the_last_of_its_attempts_did():
+    log = [submitted("08:00"), started("08:10"), ended("08:20", outcome="requeued"), started("08:30", attempt="2")]
+    row = the_job(*log, ended("08:50", attempt="2", outcome="failed"))
+    assert fields(row, "ended_s", "outcome", "state", "attempts") == (s("08:50"), "failed", "ended", 2)
+
+
 def test_a_job_has_its_latest_terms_and_its_run_those_of_its_start():
     book = told(submitted("08:00", priority=1), started("08:10"), updated("08:20", priority=9))
     assert book.tables[Job]["j",].priority == 9
