@@ -134,9 +134,8 @@ def twisted(log: Log, dice: Dice) -> None:
 
 
 def over_the_horizon(log: Log, dice: Dice) -> None:
-    """Where hours are let go, order may decide what was still in time; everything else holds."""
-    reads_as_the_oracle_says(log, dice)
-    repeats_do_not_matter(log, dice)
+    """Where hours are let go, order may decide what was still in time, and so may a repeat; everything else holds."""
+    reads_as_the_oracle_says(with_repeats(log, dice), dice)
     batches_do_not_matter(log, dice)
     a_restart_does_not_matter(log, dice)
     the_hash_is_kept(log, dice)

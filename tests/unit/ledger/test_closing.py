@@ -7,7 +7,7 @@ import pytest
 from ledger.closing import close_cause, still_live
 from ledger.facts import records
 from ledger.queue import Wait
-from ledger.rows import AccountHour, ClusterHour, NodeHour, OpenHour, Posting
+from ledger.rows import AccountHour, ClusterHour, NodeHour, OpenHour, Posting, Run
 from ledger.runs import derive
 from ledger.state import Derived
 from ledger.statements import Terms, cause_of
@@ -30,6 +30,7 @@ from tests.support.said import (
     suspended,
     t,
     tick,
+    updated,
 )
 from tests.support.world import World, job
 
@@ -148,6 +149,9 @@ def test_hours_leave_the_state_when_the_horizon_passes_them():
         ([submitted("08:00"), started("08:10"), ended("09:59:59")], False),
         ([submitted("08:00"), started("08:10")], True),
         ([submitted("08:00")], True),  # it waits
+        ([submitted("08:00", held=True)], True),  # it waits for nobody's capacity, but it may start
+        ([submitted("08:00", eligible_from=t("day 9 08:00"))], True),
+        ([submitted("08:00"), updated("08:10", held=True)], True),
         ([submitted("08:00"), ended("09:00", attempt=None, outcome="cancelled")], False),
         ([run("09:00", start="08:00", end="09:00")], False),
         ([run("09:00", start="08:00")], True),
@@ -162,6 +166,15 @@ def test_jobs_leave_the_state_when_nothing_of_them_can_touch_a_kept_hour(log: li
     book = folded([*small_cluster(), DAY, *log, tick("day 2 10:05"), tick("day 2 10:06")])
     assert (("job", "j") in keys(book)) is stays
     assert book.hash_kept() == book.hash_from_scratch()
+    book.check()
+
+
+def test_a_job_held_for_longer_than_the_horizon_starts_under_its_terms():
+    book = folded([*small_cluster(), DAY, submitted("08:00", held=True), tick("day 3 10:05")])
+    book.fold(updated("day 3 10:06", held=False))
+    book.fold(started("day 3 10:10"))
+    book.fold(tick("day 3 11:05"))
+    assert book.tables[Run]["j", "1"].ledger_account == "lab/a"
     book.check()
 
 
