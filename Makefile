@@ -23,7 +23,7 @@ setup: .venv/.ready ## the environment, from the lock; instant when nothing chan
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: setup ## a week of a cluster, from events to statements; DATA=dir keeps the book there
+demo: setup ## a month of a cluster, from events to statements; DATA=dir keeps the book there
 	@$(BIN)/tenure demo $(if $(DATA),--data "$(DATA)")
 
 test: lint ## lint, then every test that needs no Docker and no patience

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from ledger.archive import ArchivedEvent, DeadLetter
+from ledger.checkpoint import Partition
 from ledger.events import EVENT, ClusterEvent, DirectoryEvent, GpuSampled
 from ledger.events.directory import AccountChanged, AccountClosed, AccountOpened, ShareRequested
 from ledger.outcomes import Refused
@@ -87,15 +88,16 @@ def cluster_of(event: AnyEvent) -> str:
             return event.data.cluster
 
 
-def record(raw: bytes, topic: str, offset: int, now_us: int) -> Record:
-    """The record the bytes make at that place of a log with one partition.
+def record(raw: bytes, partition: Partition, offset: int, now_us: int, index: int = 0) -> Record:
+    """The record the bytes make at that place of the log.
 
     A recorded time in the event holds, unless it lies after `now_us`: nobody records ahead of time.
     """
     event = read(raw)
     told = None if isinstance(event, Refused) else event.recordedtime
     recorded_us = now_us if told is None else min(now_us, epoch_us(told))
-    return Record(ArchivedEvent(topic, 0, offset, 0, *columns(event), recorded_us, raw), event)
+    topic, number = partition
+    return Record(ArchivedEvent(topic, number, offset, index, *columns(event), recorded_us, raw), event)
 
 
 def columns(event: AnyEvent | Refused) -> tuple[str, str, str, str, int | None]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ledger.archive import ArchivedEvent, DeadLetter
-from ledger.checkpoint import Checkpoint, Position
+from ledger.checkpoint import Checkpoint, Partition, Position
 from ledger.store.protocol import Store
 from streams.intake import Record, from_archive
 from streams.processor import Folded, Processor
@@ -20,18 +20,18 @@ Progress = Callable[[int], None]
 
 @dataclass(slots=True)
 class Replayed:
-    """What the log came to: a checkpoint per cluster, dead letters, outcomes by name.
+    """What the log came to: checkpoints by partition and cluster, dead letters, outcomes by name.
 
     `misfiled` are places whose columns do not say what their bytes say. `last` is the place of each cluster's last
-    record, `ends` that of each partition's.
+    record in each partition, `ends` that of each partition's.
     """
 
-    checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
+    checkpoints: dict[Partition, dict[str, Checkpoint]] = field(default_factory=dict)
     dead_letters: list[DeadLetter] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
     misfiled: list[ArchivedEvent] = field(default_factory=list)
-    last: dict[str, Position] = field(default_factory=dict)
-    ends: dict[tuple[str, int], Position] = field(default_factory=dict)
+    last: dict[tuple[Partition, str], Position] = field(default_factory=dict)
+    ends: dict[Partition, Position] = field(default_factory=dict)
     records: int = 0
 
 
@@ -39,44 +39,63 @@ def replay(
     store: Store,
     generation: str,
     *,
-    until: Position | None = None,
+    until: Mapping[Partition, Position] | None = None,
     progress: Progress | None = None,
 ) -> Replayed:
-    """Fold the whole log into `generation`, which must be empty; up to `until`, if given, of its partition.
+    """Fold the whole log into `generation`, which must be empty; each partition up to its place in `until`, if given.
 
     Rows come first and checkpoints last, so that a replay that was stopped has none.
     """
-    processor = Processor()
     replayed = Replayed()
-    for topic, partition, *_ in store.query("check_log").rows:
-        after = -1
-        last = Position(str(topic), int(str(partition)), -1, 0)
-        while batch := _next(store, last, after, until):
-            after = batch[-1].archived.offset
-            last = Position(last.topic, last.partition, after, batch[-1].archived.index)
-            _check_columns(batch, replayed)
-            folded = processor.fold(batch)
-            store.write(generation, folded.rows)
-            _count(folded, batch, replayed, progress)
-        for checkpoint in processor.checkpoints(last):
-            store.save_checkpoint(generation, checkpoint)
-            replayed.checkpoints[checkpoint.cluster] = checkpoint
+    made: list[Checkpoint] = []
+    for topic, number, *_ in store.query("check_log").rows:
+        partition = Partition(str(topic), int(str(number)))
+        end = None if until is None else until.get(partition, Position(*partition, -1, 0))
+        made += _partition(store, generation, partition, end, replayed, progress)
+    for checkpoint in made:
+        store.save_checkpoint(generation, checkpoint)
+        replayed.checkpoints.setdefault(checkpoint.position.of, {})[checkpoint.cluster] = checkpoint
     return replayed
 
 
-def _next(store: Store, last: Position, after: int, until: Position | None) -> list[Record]:
-    archived = store.read_events(last.topic, last.partition, after, BATCH)
-    if until is not None and (until.topic, until.partition) == (last.topic, last.partition):
+def _partition(
+    store: Store,
+    generation: str,
+    partition: Partition,
+    until: Position | None,
+    replayed: Replayed,
+    progress: Progress | None,
+) -> list[Checkpoint]:
+    processor = Processor()
+    last = Position(*partition, -1, 0)
+    while batch := _next(store, partition, last.offset, until):
+        last = replayed.ends[partition] = _place(batch[-1])
+        _check_columns(batch, replayed)
+        folded = processor.fold(batch)
+        store.write(generation, folded.rows)
+        _count(folded, batch, replayed, progress)
+    return processor.checkpoints(last) if last.offset >= 0 else []
+
+
+def _next(store: Store, partition: Partition, after: int, until: Position | None) -> list[Record]:
+    archived = store.read_events(*partition, after, BATCH)
+    if until is not None:
         archived = [a for a in archived if (a.offset, a.index) <= (until.offset, until.index)]
     return [from_archive(a) for a in archived]
+
+
+def _place(record: Record) -> Position:
+    topic, partition, offset, index, *_ = record.archived
+    return Position(topic, partition, offset, index)
 
 
 def _count(folded: Folded, batch: list[Record], replayed: Replayed, progress: Progress | None) -> None:
     replayed.dead_letters += folded.dead_letters
     replayed.outcomes += folded.outcomes
     replayed.records += len(batch)
-    for (topic, partition, offset, index, cluster, *_), _ in batch:
-        replayed.last[cluster] = replayed.ends[topic, partition] = Position(topic, partition, offset, index)
+    for record in batch:
+        at = _place(record)
+        replayed.last[at.of, record.archived.cluster] = at
     if progress is not None:
         progress(len(batch))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from ledger.checkpoint import Checkpoint, Position
+from ledger.checkpoint import Checkpoint, Partition, Position
 from ledger.facts import decode, encode
 from ledger.store.protocol import Store, Table
 from streams.replay import Progress, Replayed, replay
@@ -20,6 +20,7 @@ SCRATCH: Final = "verify"
 """The generation the log is folded into to be compared; dropped afterwards."""
 
 Severity = Literal["error", "warning"]
+Checkpoints = dict[Partition, dict[str, Checkpoint]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,17 @@ def verify(store: Store, progress: Progress | None = None) -> Report:
         _compare(report, store, generation, checkpoints, anew)
     finally:
         store.drop_generation(SCRATCH)
-    report.anchor = {name: (f"{c.log_hash:032x}", f"{c.facts_hash:032x}") for name, c in checkpoints.items()}
+    report.anchor = {
+        name or (f"{partition}" if len(checkpoints) > 1 else ""): (f"{c.log_hash:032x}", f"{c.facts_hash:032x}")
+        for partition, of_partition in checkpoints.items()
+        for name, c in of_partition.items()
+    }
     return report
 
 
-def _until(checkpoints: dict[str, Checkpoint]) -> Position | None:
-    return checkpoints[""].position if "" in checkpoints else None
+def _until(checkpoints: Checkpoints) -> dict[Partition, Position]:
+    """How far each partition is folded."""
+    return {partition: found[""].position for partition, found in checkpoints.items() if "" in found}
 
 
 def _add(report: Report, name: str, sentence: str, found: Table, severity: Severity = "error") -> None:
@@ -101,7 +107,7 @@ def _row(columns: tuple[str, ...], row: tuple[object, ...]) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(columns, row, strict=True))
 
 
-def _log(report: Report, store: Store, checkpoints: dict[str, Checkpoint]) -> None:
+def _log(report: Report, store: Store, checkpoints: Checkpoints) -> None:
     """Offsets without gaps, and no record that the checkpoints do not count."""
     for topic, partition, events, records, first, last in store.query("check_log").rows:
         report.events += int(str(events))
@@ -111,7 +117,7 @@ def _log(report: Report, store: Store, checkpoints: dict[str, Checkpoint]) -> No
                 "some are missing"
             )
             report.findings.append(Finding("error", "log_gap", sentence, 1))
-    counted = sum(c.events for c in checkpoints.values())
+    counted = sum(c.events for found in checkpoints.values() for c in found.values())
     if report.events != counted:
         sentence = (
             f"the log holds {report.events} events and the checkpoints count {counted}; if a run was interrupted, "
@@ -141,7 +147,7 @@ def _data(report: Report, store: Store, generation: str) -> None:
     _add(report, "id_reused", sentence, store.query("check_id_reused"), "warning")
 
 
-def _compare(report: Report, store: Store, generation: str, checkpoints: dict[str, Checkpoint], anew: Replayed) -> None:
+def _compare(report: Report, store: Store, generation: str, checkpoints: Checkpoints, anew: Replayed) -> None:
     """The stored rows, hashes and dead letters against those of the log folded anew."""
     for difference in store.compare_generations(generation, SCRATCH):
         count = difference.only_in_a + difference.only_in_b
@@ -160,11 +166,17 @@ def _compare(report: Report, store: Store, generation: str, checkpoints: dict[st
     _dead_letters(report, store, anew)
 
 
-def _checkpoints(checkpoints: dict[str, Checkpoint], anew: Replayed) -> Iterator[tuple[str, str]]:
-    end = checkpoints[""].position if "" in checkpoints else None
-    for cluster in checkpoints.keys() | anew.checkpoints.keys():
-        kept, made = checkpoints.get(cluster), anew.checkpoints.get(cluster)
-        shown = cluster or "records of no cluster"
+def _checkpoints(checkpoints: Checkpoints, anew: Replayed) -> Iterator[tuple[str, str]]:
+    for partition in checkpoints.keys() | anew.checkpoints.keys():
+        yield from _of_partition(partition, checkpoints.get(partition, {}), anew)
+
+
+def _of_partition(partition: Partition, kept_: dict[str, Checkpoint], anew: Replayed) -> Iterator[tuple[str, str]]:
+    made_ = anew.checkpoints.get(partition, {})
+    end = kept_[""].position if "" in kept_ else None
+    for cluster in kept_.keys() | made_.keys():
+        kept, made = kept_.get(cluster), made_.get(cluster)
+        shown = cluster or f"records of {partition} and no cluster"
         if kept is None or made is None:
             yield "checkpoint", f"{shown}: only one of the stored book and the log folded anew has a checkpoint"
             continue
@@ -196,13 +208,14 @@ def _same_facts(kept: bytes, made: bytes) -> bool:
 
 def _placed_right(kept: Checkpoint, anew: Replayed, end: Position) -> bool:
     """Whether a checkpoint's place is behind its cluster's last record and not behind the end; that of '' is an end."""
-    at, last = kept.position, anew.last.get(kept.cluster)
+    at, last = kept.position, anew.last.get((kept.position.of, kept.cluster))
     if not kept.cluster:
-        return at == anew.ends.get((at.topic, at.partition))
-    if last is None or (at.topic, at.partition) != (last.topic, last.partition):
-        return False
-    ahead = (at.topic, at.partition) == (end.topic, end.partition) and (at.offset, at.index) > (end.offset, end.index)
-    return (last.offset, last.index) <= (at.offset, at.index) and not ahead
+        return at == anew.ends.get(at.of)
+    return last is not None and _order(last) <= _order(at) <= _order(end)
+
+
+def _order(at: Position) -> tuple[int, int]:
+    return at.offset, at.index
 
 
 def _dead_letters(report: Report, store: Store, anew: Replayed) -> None:

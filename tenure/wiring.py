@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from ledger.store.clickhouse import ClickHouse, open_chdb, open_server
 from ledger.store.errors import StoreBusy, StoreError
+from streams.runtime.collector import calm
 from streams.runtime.embedded import Embedded
 from streams.sources.config import ConfigError
 from tenure.config import Settings, read_settings, server_address
@@ -143,6 +144,7 @@ def open_runtime(store: ClickHouse, where: Place) -> Iterator[Embedded]:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError as held:
             raise StoreBusy(f"another process writes to the book at {where}: wait for it, or stop it") from held
+        calm()
         runtime = Embedded(store, clock)
         yield runtime
         runtime.save()

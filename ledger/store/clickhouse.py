@@ -16,7 +16,7 @@ from clickhouse_connect.datatypes.base import ClickHouseType
 from clickhouse_connect.driver.client import Client
 
 from ledger.archive import ArchivedEvent, DeadLetter
-from ledger.checkpoint import Checkpoint, Position
+from ledger.checkpoint import Checkpoint, Partition, Position
 from ledger.rows import TABLES, Row
 from ledger.store import comparison, guard, samples
 from ledger.store.columns import columns_of
@@ -113,6 +113,15 @@ class ClickHouse:
 
     # ------------------------------------------------------------ the log
 
+    def settle_log(self, home: str) -> None:
+        homes = [str(name) for (name,) in self._rows("log_homes", {})]
+        if not homes:
+            self._insert("log_homes", {"home": [home]})
+        elif homes != [home]:
+            raise StoreError(
+                f"the log of this book is kept in {homes[0]}, not in {home}: write there, or name another book"
+            )
+
     def append(self, events: Sequence[ArchivedEvent]) -> None:
         for start in range(0, len(events), APPEND_ROWS):
             part = events[start : start + APPEND_ROWS]
@@ -160,11 +169,14 @@ class ClickHouse:
             facts_hash=checkpoint.facts_hash,
             log_hash=checkpoint.log_hash,
         )
-        self._insert("checkpoints", columns_of(_CheckpointRow, [row]))
+        self._insert("partition_checkpoints", columns_of(_CheckpointRow, [row]))
 
-    def checkpoints(self, generation: str) -> dict[str, Checkpoint]:
-        rows = self._rows("checkpoints", {"generation": generation}, {"facts": "bytes"})
-        return {row[0]: Checkpoint(row[0], row[1], Position(*row[2:6]), *row[6:]) for row in rows}
+    def checkpoints(self, generation: str) -> dict[Partition, dict[str, Checkpoint]]:
+        found: dict[Partition, dict[str, Checkpoint]] = {}
+        for row in self._rows("checkpoints", {"generation": generation}, {"facts": "bytes"}):
+            checkpoint = Checkpoint(row[0], row[1], Position(*row[2:6]), *row[6:])
+            found.setdefault(checkpoint.position.of, {})[checkpoint.cluster] = checkpoint
+        return found
 
     # ------------------------------------------------------------ directory and samples
 
@@ -209,7 +221,7 @@ class ClickHouse:
     def drop_generation(self, generation: str) -> None:
         if generation == self.live_generation():
             raise StoreError(f"{generation} is the live generation: let the views show another one first")
-        for table in (*TABLES.values(), "run_gpu_hours", "checkpoints"):
+        for table in (*TABLES.values(), "run_gpu_hours", "partition_checkpoints"):
             self._drop_partitions(table, "generation = {generation:String}", {"generation": generation})
 
     def _drop_partitions(self, table: str, condition: str, parameters: Mapping[str, Value]) -> None:

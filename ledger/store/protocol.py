@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ledger.archive import ArchivedEvent, DeadLetter
-from ledger.checkpoint import Checkpoint
+from ledger.checkpoint import Checkpoint, Partition
 from ledger.rows import Row
 from ledger.units import DAY_S
 
@@ -129,6 +129,10 @@ class Store(Protocol):
         """Let go of the database. Further calls fail."""
         ...
 
+    def settle_log(self, home: str) -> None:
+        """Say who gives out places of this log; StoreError where it is somebody else, before anything is written."""
+        ...
+
     def append(self, events: Sequence[ArchivedEvent]) -> None:
         """Write records of the log under the places they carry."""
         ...
@@ -157,8 +161,8 @@ class Store(Protocol):
         """Say that everything up to the checkpoint's position is written."""
         ...
 
-    def checkpoints(self, generation: str) -> dict[str, Checkpoint]:
-        """The checkpoint furthest into the log, by cluster."""
+    def checkpoints(self, generation: str) -> dict[Partition, dict[str, Checkpoint]]:
+        """The checkpoint furthest into the log, by partition and cluster."""
         ...
 
     def write_directory(self, accounts: Sequence[AccountEntry], requests: Sequence[ShareRequest]) -> None:

@@ -20,7 +20,7 @@ from tenure.cli.text import plural
 from tenure.cli.tour import tour
 from tenure.demo import CLUSTER, Demo, SampleBlock, generate
 
-DAYS: Final = 14
+DAYS: Final = 30
 SEED: Final = 7
 MARKER: Final = "demo.json"
 """Says that the folder's book is a demo, which one, and whether it was loaded to the end."""

@@ -11,13 +11,13 @@ from typing import Final
 
 import typer
 
-from ledger.checkpoint import Checkpoint
+from ledger.checkpoint import Checkpoint, by_cluster
 from ledger.decisions import DecisionEvent, judge
 from ledger.facts import decode
 from ledger.state import State
 from ledger.store.clickhouse import ClickHouse
 from ledger.units import instant
-from streams.runtime.embedded import TOPIC, Embedded
+from streams.runtime.embedded import LOG, Embedded
 from streams.sources.reading import AnyEvent
 from tenure import wiring
 from tenure.cli import exits, output
@@ -137,8 +137,7 @@ def confirm(question: str, *, yes: bool) -> None:
 def desk(store: ClickHouse, place: wiring.Place, settings: Settings) -> Desk:
     """The desk over an open store; stops where its book is empty."""
     generation = store.live_generation()
-    checkpoints = store.checkpoints(generation)
-    checkpoints.pop("", None)
+    checkpoints = by_cluster(store.checkpoints(generation))
     if not checkpoints:
         raise exits.Stop(f"the book at {place} is empty: {HOW_TO_FILL}", exits.NOTHING)
     return Desk(store, place, settings, generation, checkpoints)
@@ -146,8 +145,8 @@ def desk(store: ClickHouse, place: wiring.Place, settings: Settings) -> Desk:
 
 def unfolded(store: ClickHouse) -> int:
     """Records in the log behind the last checkpoint."""
-    folded = store.checkpoints(store.live_generation()).get("")
-    return store.last_offset(TOPIC, 0) - (folded.position.offset if folded is not None else -1)
+    folded = store.checkpoints(store.live_generation()).get(LOG, {}).get("")
+    return store.last_offset(*LOG) - (folded.position.offset if folded is not None else -1)
 
 
 def _fold_on(store: ClickHouse, place: wiring.Place) -> None:

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 import typer
 
-from ledger.checkpoint import Checkpoint
+from ledger.checkpoint import Checkpoint, by_cluster
 from ledger.facts import decode
 from ledger.standing import NO_POOL, NOT_PLACEABLE
 from ledger.standing import queue as queued
@@ -115,11 +115,10 @@ def _log(store: ClickHouse) -> Iterator[Check]:
 
 def _books(store: ClickHouse) -> Iterator[Check]:
     now = wiring.clock()
-    checkpoints = store.checkpoints(store.live_generation())
+    checkpoints = by_cluster(store.checkpoints(store.live_generation()))
     for name, checkpoint in sorted(checkpoints.items()):
-        if name:
-            yield from _book(name, checkpoint, now)
-            yield _pending(name, checkpoint)
+        yield from _book(name, checkpoint, now)
+        yield _pending(name, checkpoint)
     recorded_s = max((c.recorded_s for c in checkpoints.values()), default=0)
     ahead_s = recorded_s - epoch_s(now)
     told = f"{when(now)} UTC"

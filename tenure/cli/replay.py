@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from ledger.checkpoint import by_cluster
 from ledger.store.protocol import Store, TableDifference
 from streams.replay import replay as fold_anew
 from tenure import wiring
@@ -34,7 +35,7 @@ def replay(
             with wiring.open_runtime(store, place):
                 pass
         live = store.live_generation()
-        total = sum(c.events for c in store.checkpoints(live).values())
+        total = sum(c.events for found in store.checkpoints(live).values() for c in found.values())
         if not total:
             raise exits.Stop(f"the book at {place} is empty: there is nothing to replay", exits.NOTHING)
         made = generation or _next(live)
@@ -75,7 +76,7 @@ def _fold(store: Store, made: str, total: int) -> int:
 
 def _sum_samples(store: Store, made: str) -> None:
     """The sums of GPU samples are no part of the log: made again from the samples there are."""
-    checkpoints = store.checkpoints(made)
+    checkpoints = by_cluster(store.checkpoints(made))
     spans = [(str(r[0]), int(str(r[1]))) for r in store.query(read("sampled_since")).rows if str(r[0]) in checkpoints]
     with output.bars() as bars:
         bar = bars.bar("Summing samples by run and hour", len(spans))

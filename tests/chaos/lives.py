@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 from ledger.store.clickhouse import open_chdb
 from streams.runtime import embedded
-from streams.runtime.embedded import TOPIC, Embedded
+from streams.runtime.embedded import LOG, Embedded
 from streams.verify import verify
 from tests.contract.runtime.books import contents, samples
 from tests.contract.runtime.feeds import clock, seeded
@@ -59,7 +59,7 @@ class Life:
         fault = Fault(partial(die, tell_to), self.after, self.step)
         frail: Any = Frail(store, fault)
         runtime = Embedded(frail, clock)
-        done = store.last_offset(TOPIC, 0) + 1
+        done = store.last_offset(*LOG) + 1
         runtime.ingest(lines[done : done + self.records])
         runtime.close()
         os.write(tell_to, json.dumps(sorted(set(fault.done))).encode())

@@ -12,7 +12,7 @@ import resource, sys
 from ledger.store.clickhouse import open_chdb
 from ledger.store.errors import StoreError
 from streams.runtime import embedded
-from streams.runtime.embedded import TOPIC, Embedded
+from streams.runtime.embedded import LOG, Embedded
 from streams.verify import verify
 from tests.contract.runtime.feeds import clock, seeded
 
@@ -30,12 +30,12 @@ def acknowledged(records):
 try:
     store = open_chdb(folder)
     store.migrate()
-    done = store.last_offset(TOPIC, 0) + 1
+    done = store.last_offset(*LOG) + 1
     runtime = Embedded(store, clock)
     runtime.ingest(lines[done:], acknowledged)
     runtime.close()
     store = open_chdb(folder)
-    assert [e.raw for e in store.read_events(TOPIC, 0, -1, 100_000)] == lines
+    assert [e.raw for e in store.read_events(*LOG, -1, 100_000)] == lines
     assert verify(store).errors == []
     print("whole", done)
 except StoreError as error:

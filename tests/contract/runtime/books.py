@@ -28,8 +28,8 @@ ASKED = {
     **{table: f"SELECT * FROM {table} FINAL" for table in ("events", "dead_letters", "accounts", "share_requests")},
     "open_hours": comparison.LAST_OPEN_HOURS,
     "run_gpu_hours": SUMS,
-    "checkpoints": "SELECT * EXCEPT (topic, `partition`, `offset`, `index`, facts) FROM checkpoints FINAL",
-    "position": "SELECT topic, `partition`, `offset`, `index` FROM checkpoints FINAL WHERE cluster = ''",
+    "checkpoints": "SELECT * EXCEPT (topic, `partition`, `offset`, `index`, facts) FROM partition_checkpoints FINAL",
+    "position": "SELECT topic, `partition`, `offset`, `index` FROM partition_checkpoints FINAL WHERE cluster = ''",
 }
 """Of checkpoints, what does not depend on where they were taken; of provisional hours, the last."""
 

@@ -7,7 +7,7 @@ import pytest
 from ledger.store.errors import StoreError, StoreFull
 from ledger.store.protocol import Store
 from ledger.units import DAY_S
-from streams.runtime.embedded import TOPIC
+from streams.runtime.embedded import LOG
 from streams.verify import verify
 from tests.contract.runtime.books import SUMS, contents, samples
 from tests.contract.runtime.conftest import Start
@@ -30,7 +30,7 @@ def die(after: str) -> None:
 def go_on(start: Start, store: Store, fault: Fault, *, batch: int, records: int = 100_000) -> None:
     """A writer goes on behind the last record of the log."""
     runtime = start(Frail(store, fault), batch=batch)
-    done = store.last_offset(TOPIC, 0) + 1
+    done = store.last_offset(*LOG) + 1
     runtime.ingest(LINES[done : done + records])
 
 
@@ -70,7 +70,7 @@ def test_when_the_last_checkpoint_is_there_so_are_the_sums_of_samples(store: Sto
         go_on(start, store, Fault(die, {"checkpoint ''"}), batch=1_000)
     start(store)
     kept = store.query(SUMS + "ORDER BY ALL").rows
-    for cluster, checkpoint in store.checkpoints(store.live_generation()).items():
+    for cluster, checkpoint in store.checkpoints(store.live_generation())[LOG].items():
         until_s = checkpoint.closed_until_s
         store.roll_up_samples("g1", cluster, until_s - 2 * DAY_S, until_s, checkpoint.ticked_s)
     assert kept
@@ -112,8 +112,8 @@ def test_after_a_write_that_failed_nothing_is_taken_or_checkpointed_until_the_bo
         runtime.ingest(lines)
     assert store.checkpoints(store.live_generation()) == {} or failing == "save_checkpoint"
     runtime = start(full, batch=7)
-    runtime.ingest(lines[store.last_offset(TOPIC, 0) + 1 :])
-    assert [e.raw for e in store.read_events(TOPIC, 0, -1, 1_000)] == lines
+    runtime.ingest(lines[store.last_offset(*LOG) + 1 :])
+    assert [e.raw for e in store.read_events(*LOG, -1, 1_000)] == lines
     assert not verify(store).errors
 
 
@@ -127,8 +127,8 @@ def test_an_input_that_breaks_off_loses_nothing_that_came_before(store: Store, s
     runtime = start(store, batch=20)
     with pytest.raises(OSError, match="gone"):
         runtime.ingest(broken())
-    done = store.last_offset(TOPIC, 0) + 1
+    done = store.last_offset(*LOG) + 1
     assert done in {40, 45}
     runtime.ingest(LINES[done:60])
-    assert [e.raw for e in store.read_events(TOPIC, 0, -1, 1_000)] == LINES[:60]
+    assert [e.raw for e in store.read_events(*LOG, -1, 1_000)] == LINES[:60]
     assert not verify(store).errors

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ledger.checkpoint import Position
+from ledger.checkpoint import Partition, Position
 from ledger.rows import TABLES
 from ledger.store.columns import column_name
 from ledger.store.protocol import Store, Table
@@ -19,7 +19,7 @@ from ledger.units import epoch_s, epoch_us
 from streams.intake import record
 from streams.processor import Folded, Processor
 from streams.replay import replay
-from streams.runtime.embedded import TOPIC
+from streams.runtime.embedded import LOG
 from streams.verify import verify
 from tests.contract.runtime.conftest import Start
 from tests.contract.runtime.feeds import (
@@ -38,17 +38,17 @@ from tests.support.chdb import ROOT, run_python
 LINES = seeded(5, jobs=8)
 
 
-def fold(lines: Sequence[bytes], *, topic: str = TOPIC) -> tuple[Folded, Processor]:
+def fold(lines: Sequence[bytes], *, partition: Partition = LOG) -> tuple[Folded, Processor]:
     """The log folded at once and in memory: what any runtime must come to."""
     processor = Processor()
-    folded = processor.fold([record(line, topic, n, epoch_us(NOW)) for n, line in enumerate(lines)])
+    folded = processor.fold([record(line, partition, n, epoch_us(NOW)) for n, line in enumerate(lines)])
     return folded, processor
 
 
 def holds(store: Store, lines: Sequence[bytes]) -> None:
     """The store holds what the log comes to: the log itself, rows, dead letters, directory, hashes, position."""
     folded, processor = fold(lines)
-    assert [e.raw for e in store.read_events(TOPIC, 0, -1, 100_000)] == list(lines)
+    assert [e.raw for e in store.read_events(*LOG, -1, 100_000)] == list(lines)
     store.drop_generation("expected")
     store.write("expected", folded.rows)
     assert store.compare_generations(store.live_generation(), "expected") == []
@@ -59,8 +59,8 @@ def holds(store: Store, lines: Sequence[bytes]) -> None:
     }
     kept_accounts = store.query("SELECT account, title, closed FROM accounts FINAL ORDER BY account").rows
     assert kept_accounts == [accounts[name] for name in sorted(accounts)]
-    expected = {c.cluster: c for c in processor.checkpoints(Position(TOPIC, 0, len(lines) - 1, 0))}
-    kept = store.checkpoints(store.live_generation())
+    expected = {c.cluster: c for c in processor.checkpoints(Position(*LOG, len(lines) - 1, 0))}
+    kept = store.checkpoints(store.live_generation())[LOG]
     assert kept[""].position == expected[""].position
     assert kept.keys() == expected.keys()
     for cluster, checkpoint in expected.items():
@@ -101,12 +101,12 @@ def test_the_same_bytes_again_change_nothing_in_the_book(store: Store, start: St
     lines = [line for line in LINES if line not in UNREADABLE]
     start(store).ingest(lines)
     before = {table: contents(store, table) for table in (*TABLES.values(), "accounts", "dead_letters")}
-    hashes = {c: (k.facts_hash, k.seq) for c, k in store.checkpoints(store.live_generation()).items()}
+    hashes = {c: (k.facts_hash, k.seq) for c, k in store.checkpoints(store.live_generation())[LOG].items()}
     summary = start(store).ingest(lines)
     assert summary.outcomes == {"repeated": len(lines) - len(DIRECTORY), "applied": len(DIRECTORY)}
     assert {t for t, rows in before.items() if contents(store, t) != rows} <= {"remarks"}
-    assert {c: (k.facts_hash, k.seq) for c, k in store.checkpoints(store.live_generation()).items()} == hashes
-    assert [e.raw for e in store.read_events(TOPIC, 0, -1, 100_000)] == [*lines, *lines]
+    assert {c: (k.facts_hash, k.seq) for c, k in store.checkpoints(store.live_generation())[LOG].items()} == hashes
+    assert [e.raw for e in store.read_events(*LOG, -1, 100_000)] == [*lines, *lines]
     assert not verify(store).errors
 
 
@@ -143,7 +143,7 @@ def test_samples_are_kept_beside_the_log_and_summed_once_their_hour_is_closed(st
     summary = start(store, batch=3).ingest([sampled[0], *lines, *sampled[1:], *ticks, *sampled])
     assert summary.outcomes == {"applied": len(lines) + len(ticks) + 2 * len(sampled)}
     assert summary.samples == 2 * 2 * len(sampled)
-    assert [e.raw for e in store.read_events(TOPIC, 0, -1, 100)] == [*lines, *ticks]
+    assert [e.raw for e in store.read_events(*LOG, -1, 100)] == [*lines, *ticks]
     assert store.query("SELECT count() FROM gpu_samples FINAL").rows == [(2 * len(sampled),)]
     asked = (
         "SELECT toString(hour), run, gpu, exact, sampled_gpu_ms, utilized_gpu_ms FROM report_run_gpu_hours ORDER BY ALL"
@@ -197,8 +197,8 @@ def test_a_replay_into_another_generation_is_equal(
     progress: list[int] = []
     replayed = replay(store, "again", progress=progress.append)
     assert store.compare_generations(store.live_generation(), "again") == []
-    live, again = store.checkpoints(store.live_generation()), store.checkpoints("again")
-    assert again == replayed.checkpoints
+    live, again = store.checkpoints(store.live_generation())[LOG], store.checkpoints("again")[LOG]
+    assert {LOG: again} == replayed.checkpoints
     assert {c: (k.log_hash, k.facts_hash, k.seq) for c, k in live.items()} == {
         c: (k.log_hash, k.facts_hash, k.seq) for c, k in again.items()
     }

@@ -4,16 +4,30 @@ from collections.abc import Iterator
 
 import pytest
 
+from ledger.store.clickhouse import ClickHouse
 from ledger.store.protocol import Store
-from tests.support.chdb import fresh_store
+from tests.support import chdb, clickhouse
+from tests.support.stores import Stores
 
-# A ClickHouse server joins as pytest.param("server", marks=pytest.mark.docker) and one more branch below.
-IMPLEMENTATIONS = ["chdb"]
+IMPLEMENTATIONS = {"chdb": chdb.STORES, "server": clickhouse.STORES}
+"""In this process, and over HTTP. The container of a real server joins with a name and `marks=pytest.mark.docker`."""
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+@pytest.fixture(scope="module", params=IMPLEMENTATIONS)
+def stores(request: pytest.FixtureRequest) -> Stores:
+    """The stores of one implementation."""
+    return IMPLEMENTATIONS[request.param]
+
+
+@pytest.fixture
+def store(stores: Stores) -> Iterator[Store]:
     """A migrated, empty store."""
-    assert request.param == "chdb"
-    with fresh_store() as store:
+    with stores.fresh() as store:
+        yield store
+
+
+@pytest.fixture
+def bare(stores: Stores) -> Iterator[ClickHouse]:
+    """A store whose database has no table yet."""
+    with stores.bare() as store:
         yield store

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ledger.checkpoint import Position
+from ledger.checkpoint import Partition, Position
 from ledger.rows import TABLES, Grant, Job, NodeHour, Posting, Row, Run
 from ledger.store.columns import INSTANTS, column_name
+from ledger.store.errors import StoreError
 from ledger.store.protocol import Store
 from tests.contract.store.rows import (
     HOUR_S,
@@ -132,17 +133,35 @@ def test_the_checkpoint_comes_back_whole(store: Store):
     none = checkpoint("", facts=b"")
     store.save_checkpoint("g", point)
     store.save_checkpoint("g", none)
-    assert store.checkpoints("g") == {"c": point, "": none}
+    assert store.checkpoints("g") == {
+        Partition("tenure.events", 3): {"c": point},
+        Partition("tenure.events", 0): {"": none},
+    }
     assert store.checkpoints("other") == {}
+
+
+def test_every_partition_has_a_checkpoint_of_its_records_of_no_cluster(store: Store):
+    first, second = checkpoint(""), checkpoint("", position=Position("tenure.events", 1, 7, 0))
+    store.save_checkpoint("g", first)
+    store.save_checkpoint("g", second)
+    assert {partition.number: found[""] for partition, found in store.checkpoints("g").items()} == {0: first, 1: second}
+
+
+def test_a_log_has_one_home(store: Store):
+    """Two that give out places would give the same place twice."""
+    store.settle_log("here")
+    store.settle_log("here")
+    with pytest.raises(StoreError, match="kept in here, not in kafka abc"):
+        store.settle_log("kafka abc")
 
 
 def test_the_checkpoint_furthest_into_the_log_holds(store: Store):
     for events, seq in ((20, 10), (30, 10), (25, 11)):
         store.save_checkpoint("g", checkpoint(events=events, seq=seq))
-    assert store.checkpoints("g")["c"] == checkpoint(events=30, seq=10)
+    assert store.checkpoints("g")[Partition("tenure.events", 0)]["c"] == checkpoint(events=30, seq=10)
 
 
 def test_of_equal_checkpoints_the_last_written_holds(store: Store):
     store.save_checkpoint("g", checkpoint(facts=b"old"))
     store.save_checkpoint("g", checkpoint(facts=b"new"))
-    assert store.checkpoints("g")["c"].facts == b"new"
+    assert store.checkpoints("g")[Partition("tenure.events", 0)]["c"].facts == b"new"

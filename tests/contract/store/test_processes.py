@@ -32,7 +32,7 @@ READS = """
 events = store.read_events("tenure.events", 0, -1, 1000)
 assert [e.raw for e in events] == [b"\\xff" * n for n in range(100)]
 assert store.last_offset("tenure.events", 0) == 99
-assert store.checkpoints("g1") == {"c": checkpoint(seq=1)}
+assert store.checkpoints("g1")["tenure.events", 0] == {"c": checkpoint(seq=1)}
 assert store.query("SELECT count() FROM report_postings").rows == [(1,)]
 store.close()
 print("all there")

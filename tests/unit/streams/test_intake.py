@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from ledger.checkpoint import Position
+from ledger.checkpoint import Partition, Position
 from ledger.events import ClusterEvent, DirectoryEvent, GpuSampled, NodeRemoved
 from ledger.outcomes import Refused
 from ledger.units import DAY_S, epoch_us
@@ -18,7 +18,7 @@ from streams.processor import Processor
 from tests.contract.runtime.feeds import NOW, told
 from tests.oracle.logs import logs
 
-TOPIC = "tenure.events"
+LOG = Partition("tenure.events", 0)
 NOW_US = epoch_us(NOW)
 NODE = {"cluster": "c", "node": "n1", "gpu_type": "h100", "gpus_milli": 8000, "state": "available"}
 JOB = {"cluster": "c", "job": "7", "user": "ann", "gpus_milli": 1000}
@@ -173,27 +173,27 @@ CASES = (
 
 @pytest.mark.parametrize("case", CASES, ids=[case.what for case in CASES])
 def test_what_cannot_be_taken_is_named_says_what_to_do_and_keeps_its_bytes(case: Case):
-    taken = record(case.raw, TOPIC, 41, NOW_US)
+    taken = record(case.raw, LOG, 41, NOW_US)
     assert isinstance(taken.event, Refused), taken.event
     assert taken.event.name == case.name
     assert case.wrong in taken.event.sentence
     assert case.to_do in taken.event.sentence
     letter = dead_letter(taken.archived, taken.event)
     assert letter.raw == case.raw
-    assert (letter.topic, letter.partition, letter.offset, letter.index) == (TOPIC, 0, 41, 0)
+    assert (letter.topic, letter.partition, letter.offset, letter.index) == (*LOG, 41, 0)
     assert (letter.reason, letter.sentence, letter.recorded_us) == (case.name, taken.event.sentence, NOW_US)
     assert len(letter.sentence) < 1_000
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.what for case in CASES])
 def test_what_cannot_be_taken_stops_neither_the_fold_nor_a_restart(case: Case):
-    batch = [record(raw, TOPIC, n, NOW_US) for n, raw in enumerate((node(), case.raw, node(state="down")))]
+    batch = [record(raw, LOG, n, NOW_US) for n, raw in enumerate((node(), case.raw, node(state="down")))]
     for again in (batch, [from_archive(r.archived) for r in batch]):
         processor = Processor()
         folded = processor.fold(again)
         assert folded.outcomes == {"applied": 2, case.name: 1}
         assert [letter.offset for letter in folded.dead_letters] == [1]
-        assert processor.checkpoints(Position(TOPIC, 0, 2, 0))
+        assert processor.checkpoints(Position(*LOG, 2, 0))
 
 
 TAKEN = (
@@ -222,7 +222,7 @@ def test_a_sentence_tells_a_few_faults_and_counts_the_rest():
 
 
 def recorded_us(**envelope: str) -> int:
-    return record(told("node.observed", "e1", NODE, **envelope), TOPIC, 0, NOW_US).archived.recorded_us
+    return record(told("node.observed", "e1", NODE, **envelope), LOG, 0, NOW_US).archived.recorded_us
 
 
 def test_the_recorded_time_of_an_event_holds():
@@ -245,20 +245,20 @@ def test_nobody_records_ahead_of_time():
 
 
 def test_a_record_is_filed_under_what_its_bytes_say():
-    archived = record(node(), TOPIC, 3, NOW_US).archived
+    archived = record(node(), LOG, 3, NOW_US).archived
     at_us = epoch_us(datetime(2026, 3, 2, 1, tzinfo=UTC))
-    assert archived[:9] == (TOPIC, 0, 3, 0, "c", "people", "e1", "tenure.node.observed.v1", at_us)
+    assert archived[:9] == (*LOG, 3, 0, "c", "people", "e1", "tenure.node.observed.v1", at_us)
 
 
 def test_the_directory_and_the_unreadable_belong_to_no_cluster():
     opened = told("account.opened", "e1", {"account": "lab/x"})
-    assert record(opened, TOPIC, 0, NOW_US).archived.cluster == ""
-    assert record(b"?", TOPIC, 0, NOW_US).archived[4:9] == ("", "", "", "", None)
+    assert record(opened, LOG, 0, NOW_US).archived.cluster == ""
+    assert record(b"?", LOG, 0, NOW_US).archived[4:9] == ("", "", "", "", None)
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_raise_and_none_are_lost(raw: bytes):
-    taken = record(raw, TOPIC, 0, NOW_US)
+    taken = record(raw, LOG, 0, NOW_US)
     assert taken.archived.raw == raw
     assert from_archive(taken.archived) == taken
 
@@ -268,7 +268,7 @@ def test_no_damage_to_an_event_raises(log: list[Any], data: st.DataObject):
     line = bytearray(data.draw(st.sampled_from(log)).model_dump_json(exclude_unset=True).encode())
     for _ in range(data.draw(st.integers(1, 3))):
         line[data.draw(st.integers(0, len(line) - 1))] = data.draw(st.integers(0, 255))
-    taken = record(bytes(line), TOPIC, 0, NOW_US)
+    taken = record(bytes(line), LOG, 0, NOW_US)
     folded = Processor().fold([taken])
     assert folded.outcomes.total() == 1
     assert [letter.raw for letter in folded.dead_letters] in ([], [bytes(line)])
@@ -287,7 +287,7 @@ json_values = st.recursive(
 def test_no_value_of_a_field_raises(one: tuple[str, dict[str, Any]], value: object, data: st.DataObject):
     name, fields = one
     field = data.draw(st.sampled_from([*fields, "priority", "exit_code", "submitted_at", "reason"]))
-    taken = record(told(name, "e1", {**fields, field: value}), TOPIC, 0, NOW_US)
+    taken = record(told(name, "e1", {**fields, field: value}), LOG, 0, NOW_US)
     assert Processor().fold([taken]).outcomes.total() == 1
 
 

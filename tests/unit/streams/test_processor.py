@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger import rows
-from ledger.checkpoint import Position
+from ledger.checkpoint import Partition, Position
 from ledger.units import epoch_us
 from streams.intake import Record, record
 from streams.processor import Processor
@@ -17,12 +17,12 @@ from tests.contract.runtime.kept import Kept, fold, save
 from tests.oracle.logs import DrawnDice, logs, with_repeats
 from tests.property.twists import TWISTS
 
-TOPIC = "tenure.events"
+LOG = Partition("tenure.events", 0)
 NORTH = {"cluster": "north", "node": "n1", "gpu_type": "h100", "gpus_milli": 8000, "state": "available"}
 
 
 def records(lines: Sequence[bytes], start: int = 0) -> list[Record]:
-    return [record(line, TOPIC, start + n, epoch_us(NOW)) for n, line in enumerate(lines)]
+    return [record(line, LOG, start + n, epoch_us(NOW)) for n, line in enumerate(lines)]
 
 
 def same(one: Kept, other: Kept) -> None:
@@ -236,12 +236,12 @@ def only(table: dict[Any, Any], cluster: str) -> dict[Any, Any]:
 def test_the_checkpoint_of_no_cluster_is_the_last_and_always_there():
     processor = Processor()
     processor.fold(records([*OPEN, *OPEN_SOUTH]))
-    first = processor.checkpoints(Position(TOPIC, 0, 9, 0))
+    first = processor.checkpoints(Position(*LOG, 9, 0))
     assert sorted(c.cluster for c in first[:-1]) == ["north", "south"]
     assert first[-1].cluster == ""
     processor.fold(records([tick("t9", 30)], start=10))
-    assert [c.cluster for c in processor.checkpoints(Position(TOPIC, 0, 10, 0))] == ["north", ""]
-    (last,) = processor.checkpoints(Position(TOPIC, 0, 10, 0))
+    assert [c.cluster for c in processor.checkpoints(Position(*LOG, 10, 0))] == ["north", ""]
+    (last,) = processor.checkpoints(Position(*LOG, 10, 0))
     assert (last.cluster, last.position.offset) == ("", 10)
 
 

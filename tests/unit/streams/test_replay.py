@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from ledger.checkpoint import Position
+from ledger.checkpoint import Partition, Position
 from ledger.rows import Posting
 from ledger.store.clickhouse import ClickHouse
 from ledger.units import epoch_us
 from streams.intake import record
 from streams.processor import Processor
 from streams.replay import replay
-from streams.runtime.embedded import TOPIC, Embedded
+from streams.runtime.embedded import LOG, Embedded
 from streams.verify import verify
 from tests.contract.runtime.feeds import DIRECTORY, NOW, clock, seeded
 from tests.contract.runtime.frail import Fault, Frail
@@ -27,21 +27,21 @@ def store() -> Iterator[ClickHouse]:
         yield store
 
 
-def logged(store: ClickHouse, lines: list[bytes], topic: str = TOPIC) -> None:
+def logged(store: ClickHouse, lines: list[bytes], partition: Partition = LOG) -> None:
     """A log that nobody has folded."""
-    store.append([record(line, topic, n, epoch_us(NOW)).archived for n, line in enumerate(lines)])
+    store.append([record(line, partition, n, epoch_us(NOW)).archived for n, line in enumerate(lines)])
 
 
 def test_a_replay_is_the_fold_of_the_log(store: ClickHouse):
     logged(store, LINES)
     replayed = replay(store, "again")
     processor = Processor()
-    folded = processor.fold([record(line, TOPIC, n, epoch_us(NOW)) for n, line in enumerate(LINES)])
+    folded = processor.fold([record(line, LOG, n, epoch_us(NOW)) for n, line in enumerate(LINES)])
     assert replayed.records == len(LINES)
     assert replayed.outcomes == folded.outcomes
     assert replayed.dead_letters == folded.dead_letters
-    expected = processor.checkpoints(Position(TOPIC, 0, len(LINES) - 1, 0))
-    assert replayed.checkpoints == {c.cluster: c for c in expected} == store.checkpoints("again")
+    expected = processor.checkpoints(Position(*LOG, len(LINES) - 1, 0))
+    assert replayed.checkpoints == {LOG: {c.cluster: c for c in expected}} == store.checkpoints("again")
     kept = store.query("SELECT count() FROM postings FINAL WHERE generation = 'again'").rows
     assert kept == [(len(folded.rows[Posting]),)]
 
@@ -57,7 +57,7 @@ def test_a_replay_writes_no_dead_letters_and_nothing_of_the_directory(store: Cli
 def test_a_replay_up_to_a_place_knows_nothing_of_what_comes_after(store: ClickHouse):
     logged(store, LINES)
     half = len(LINES) // 2
-    replayed = replay(store, "half", until=Position(TOPIC, 0, half - 1, 0))
+    replayed = replay(store, "half", until={LOG: Position(*LOG, half - 1, 0)})
     assert replayed.records == half
     with fresh_store() as other:
         logged(other, LINES[:half])
@@ -85,16 +85,16 @@ def stop(_: int) -> None:
 def test_records_of_every_topic_are_folded(store: ClickHouse):
     """Each has places of its own, from 0."""
     logged(store, LINES)
-    logged(store, list(DIRECTORY), topic="tenure.directory")
+    logged(store, list(DIRECTORY), Partition("tenure.directory", 0))
     replayed = replay(store, "again")
     assert replayed.records == replayed.outcomes.total() == len(LINES) + len(DIRECTORY)
-    assert sum(c.events for c in replayed.checkpoints.values()) == replayed.records
-    assert replayed.ends.keys() == {(TOPIC, 0), ("tenure.directory", 0)}
+    assert sum(c.events for found in replayed.checkpoints.values() for c in found.values()) == replayed.records
+    assert replayed.ends.keys() == {LOG, ("tenure.directory", 0)}
 
 
 def test_a_record_filed_under_something_else_than_its_bytes_say_is_named(store: ClickHouse):
     logged(store, LINES[:20])
-    right = record(LINES[20], TOPIC, 20, epoch_us(NOW)).archived
+    right = record(LINES[20], LOG, 20, epoch_us(NOW)).archived
     store.append([right._replace(event_id="another")])
     assert [(a.offset, a.event_id) for a in replay(store, "again").misfiled] == [(20, "another")]
 

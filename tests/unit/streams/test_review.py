@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ledger.checkpoint import Partition
 from ledger.outcomes import Refused
 from ledger.units import epoch_us
 from streams.intake import record
@@ -20,7 +21,7 @@ YEARS = ["1800-01-01T00:00:00Z", "1899-12-31T23:59:59Z", "2300-01-01T00:00:00Z",
 def test_an_instant_no_column_of_the_log_holds(field: str, year: str):
     event: Any = node("08:00").model_copy(update={field: datetime.fromisoformat(year)})
     now_us = epoch_us(t("09:00"))
-    read = record(event.model_dump_json().encode(), "tenure.events", 0, now_us)
+    read = record(event.model_dump_json().encode(), Partition("tenure.events", 0), 0, now_us)
     assert isinstance(read.event, Refused)
     assert read.event.name == "not_an_event"
     assert read.archived.recorded_us == now_us
@@ -30,4 +31,4 @@ def test_an_instant_no_column_of_the_log_holds(field: str, year: str):
 def test_the_first_and_last_that_one_does():
     for year in ("1900-01-01T00:00:00Z", "2299-12-31T23:59:59Z"):
         event: Any = node("08:00").model_copy(update={"time": datetime.fromisoformat(year)})
-        assert not isinstance(record(event.model_dump_json().encode(), "t", 0, 0).event, Refused)
+        assert not isinstance(record(event.model_dump_json().encode(), Partition("t", 0), 0, 0).event, Refused)

@@ -12,15 +12,15 @@ from ledger.checkpoint import Checkpoint
 from ledger.rows import TABLES
 from ledger.store.clickhouse import ClickHouse
 from streams.replay import Replayed, replay
-from streams.runtime.embedded import Embedded
+from streams.runtime.embedded import LOG, Embedded
 from streams.verify import SCRATCH, Report, verify
-from streams.verify import _checkpoints as of_checkpoints
+from streams.verify import _of_partition as of_partition
 from tests.contract.runtime.feeds import clock, seeded
 from tests.contract.runtime.kept import KEYS
 from tests.support.chdb import fresh_store
 
 LINES = seeded(4, hours=6, nodes=2, jobs=6)
-LOG = {"log_hash", "log_count", "log_gap", "misfiled"}
+LOG_FAULTS = {"log_hash", "log_count", "log_gap", "misfiled"}
 CHECKPOINT = {"checkpoint", "facts_hash", "log_hash", "log_count"}
 NOW = "SETTINGS mutations_sync = 2"
 
@@ -50,11 +50,11 @@ OF_THE_FOLD = (
     Tampering("remarks", "sentence = 'all is well'", "concat(subject, 'x') AS subject"),
 )
 OF_THE_LOG = (
-    (Tampering("events", "raw = concat(raw, ' ')", "`offset` + 1000 AS `offset`"), LOG),
+    (Tampering("events", "raw = concat(raw, ' ')", "`offset` + 1000 AS `offset`"), LOG_FAULTS),
     (Tampering("dead_letters", "reason = 'none'", "`offset` + 1000 AS `offset`"), {"dead_letters"}),
-    (Tampering("checkpoints", "facts_hash = facts_hash + 1", "concat(cluster, 'x') AS cluster"), CHECKPOINT),
+    (Tampering("partition_checkpoints", "facts_hash = facts_hash + 1", "concat(cluster, 'x') AS cluster"), CHECKPOINT),
 )
-TOUCHED = (*TABLES.values(), "events", "dead_letters", "checkpoints")
+TOUCHED = (*TABLES.values(), "events", "dead_letters", "partition_checkpoints")
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_an_untouched_book_is_believed_and_left_as_it_was(book: ClickHouse):
     assert report.errors == []
     assert report.events == len(LINES)
     assert report.anchor.keys() == {"", "north", "south"}
-    kept = book.checkpoints(book.live_generation())
+    kept = book.checkpoints(book.live_generation())[LOG]
     assert report.anchor["north"] == (f"{kept['north'].log_hash:032x}", f"{kept['north'].facts_hash:032x}")
     for table in TABLES.values():
         assert book.query(f"SELECT DISTINCT generation FROM {table}").rows == [(book.live_generation(),)]
@@ -253,42 +253,42 @@ def looked(book: ClickHouse) -> tuple[dict[str, Checkpoint], Replayed]:
     """The checkpoints of the book, and its log folded anew."""
     anew = replay(book, "looked")
     book.drop_generation("looked")
-    return book.checkpoints(book.live_generation()), anew
+    return book.checkpoints(book.live_generation())[LOG], anew
 
 
 def test_no_field_of_a_checkpoint_can_be_forged(looked: tuple[dict[str, Checkpoint], Replayed]):
     """A restart believes them: a place further on would pass over what comes next."""
     kept, anew = looked
-    assert list(of_checkpoints(kept, anew)) == []
+    assert list(of_partition(LOG, kept, anew)) == []
     assert FORGED.keys() == {f.name for f in fields(Checkpoint)} - {"cluster"}
     for cluster, checkpoint in kept.items():
         for field, value in FORGED.items():
             forged = replace(checkpoint, **{field: value(checkpoint)})
-            assert list(of_checkpoints({**kept, cluster: forged}, anew)), (cluster, field)
+            assert list(of_partition(LOG, {**kept, cluster: forged}, anew)), (cluster, field)
         for place in PLACES:
             forged = replace(checkpoint, position=place(checkpoint.position))
-            assert list(of_checkpoints({**kept, cluster: forged}, anew)), (cluster, forged.position)
+            assert list(of_partition(LOG, {**kept, cluster: forged}, anew)), (cluster, forged.position)
 
 
 def test_a_checkpoint_may_stand_anywhere_behind_its_clusters_last_record(
     looked: tuple[dict[str, Checkpoint], Replayed],
 ):
     kept, anew = looked
-    last = anew.last["south"]
+    last = anew.last[LOG, "south"]
     assert last.offset <= kept["south"].position.offset
-    assert list(of_checkpoints({**kept, "south": replace(kept["south"], position=last)}, anew)) == []
+    assert list(of_partition(LOG, {**kept, "south": replace(kept["south"], position=last)}, anew)) == []
 
 
 def test_facts_compressed_otherwise_are_the_same_facts(looked: tuple[dict[str, Checkpoint], Replayed]):
     kept, anew = looked
     facts = zlib.compress(zlib.decompress(kept["south"].facts), 9)
     assert facts != kept["south"].facts
-    assert list(of_checkpoints({**kept, "south": replace(kept["south"], facts=facts)}, anew)) == []
+    assert list(of_partition(LOG, {**kept, "south": replace(kept["south"], facts=facts)}, anew)) == []
 
 
 def test_a_checkpoint_further_on_than_the_log_is_found(book: ClickHouse):
-    forged = copied("checkpoints", "`offset` + 7 AS `offset`", "cluster = 'south'")
-    with tampered(book, deleted("checkpoints", "cluster = 'south'"), forged):
+    forged = copied("partition_checkpoints", "`offset` + 7 AS `offset`", "cluster = 'south'")
+    with tampered(book, deleted("partition_checkpoints", "cluster = 'south'"), forged):
         assert errors(verify(book)) == {"checkpoint"}
 
 
@@ -296,8 +296,8 @@ def test_facts_of_another_moment_under_the_hash_of_this_one_are_found(book: Clic
     """A restart would go on from them."""
     with fresh_store() as other:
         Embedded(other, clock).ingest(LINES[:-30])
-        facts = other.checkpoints("g1")["north"].facts
-    with tampered(book, changed("checkpoints", f"facts = unhex('{facts.hex()}')", "cluster = 'north'")):
+        facts = other.checkpoints("g1")[LOG]["north"].facts
+    with tampered(book, changed("partition_checkpoints", f"facts = unhex('{facts.hex()}')", "cluster = 'north'")):
         assert errors(verify(book)) == {"facts_hash"}
 
 

@@ -3,5 +3,5 @@ SELECT
     cluster, seq, topic, `partition`, `offset`, `index`,
     toUnixTimestamp(recorded_at), toUnixTimestamp(ticked_at), toUnixTimestamp(closed_until),
     events, facts, facts_hash, log_hash
-FROM checkpoints FINAL
+FROM partition_checkpoints FINAL
 WHERE generation = {generation:String}

@@ -3,7 +3,7 @@ SELECT
     cluster,
     toInt64(toUnixTimestamp(max(recorded_at))) AS recorded_s,
     toInt64(toUnixTimestamp(max(ticked_at))) AS ticked_s
-FROM checkpoints
+FROM partition_checkpoints
 WHERE generation = (SELECT generation FROM live) AND cluster != ''
 GROUP BY cluster
 ORDER BY cluster

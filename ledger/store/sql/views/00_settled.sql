@@ -5,6 +5,6 @@ SELECT argMax(generation, revision) AS generation FROM generations;
 
 CREATE OR REPLACE VIEW settled AS
 SELECT cluster, max(c.seq) AS settled_seq, max(c.ticked_at) AS ticked_at
-FROM checkpoints AS c FINAL
+FROM partition_checkpoints AS c FINAL
 WHERE c.generation = (SELECT generation FROM live)
 GROUP BY cluster;

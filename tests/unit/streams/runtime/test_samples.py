@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ledger.units import DAY_S, HOUR_S
-from streams.runtime.embedded import hours_of
+from streams.runtime.samples import hours_of
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,99 @@
+"""What both runtimes do with records of one partition: fold them, keep what comes of it, and say how far that is.
+
+Order of writing: the records, then rows and dead letters, then sums of samples, then checkpoints. Rows written after a
+checkpoint are written again, identically, under the same keys; nothing else is needed for every record to count
+exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from ledger.checkpoint import Partition, Position
+from ledger.rows import Posting
+from ledger.store.errors import StoreError
+from ledger.store.protocol import Samples, Store
+from streams.intake import Record, from_archive
+from streams.processor import Folded, Processor
+from streams.runtime.samples import Sums, columns_of
+
+BATCH: Final = 20_000
+"""Records folded between two writes while catching up: large enough that inserts cost little."""
+
+
+class Keeper:
+    """The processor of one partition over the store. One at a time may write a partition."""
+
+    def __init__(self, store: Store, generation: str, partition: Partition) -> None:
+        """Ready to go on after the generation's checkpoints."""
+        self._store = store
+        self.generation = generation
+        self.partition = partition
+        checkpoints = store.checkpoints(generation).get(partition, {})
+        self.processor = Processor(checkpoints.values())
+        self.folded = checkpoints[""].position if "" in checkpoints else Position(*partition, -1, 0)
+        """The last record that is folded; the checkpoints may lie before it."""
+        self._sums = Sums()
+        self.torn = False
+        """Whether a write was not carried through; nothing more is taken or checkpointed then."""
+
+    def catch_up(self) -> list[Folded]:
+        """Fold what the store holds of the partition behind the checkpoints, and checkpoint it."""
+        found = []
+        while archived := self._store.read_events(*self.partition, self.folded.offset, BATCH):
+            with self._whole():
+                found.append(self._keep([from_archive(a) for a in archived]))
+        if found:
+            for cluster, ledger in self.processor.ledgers.items():
+                self._sums.resumed(cluster, ledger.book.state.closed_until_s)
+            self.save()
+        return found
+
+    def take(self, records: Sequence[Record]) -> Folded:
+        """Append records to the log in the store, fold them, and write what comes of it."""
+        with self._whole():
+            self._store.append([record.archived for record in records])
+            return self._keep(records)
+
+    def _keep(self, records: Sequence[Record]) -> Folded:
+        folded = self.processor.fold(records)
+        self._store.write(self.generation, folded.rows)
+        self._store.write_dead_letters(folded.dead_letters)
+        self._store.write_directory(folded.accounts, folded.requests)
+        self._sums.posted(folded.rows.get(Posting, ()))
+        if folded.samples:
+            self.add_samples(columns_of(folded.samples))
+        if records:
+            at = records[-1].archived
+            self.folded = Position(at.topic, at.partition, at.offset, at.index)
+        return folded
+
+    def add_samples(self, samples: Samples) -> None:
+        """Keep samples of GPUs. They are summed per run once their hour is closed."""
+        self._store.write_samples(samples)
+        self._sums.sampled(samples)
+
+    def save(self) -> None:
+        """Sum the samples of hours that closed or changed, then checkpoint every book that changed.
+
+        In this order, because a checkpoint says that nothing up to it is left to do. Refused once a write failed or
+        was interrupted: a checkpoint would then speak of rows that are not there.
+        """
+        with self._whole():
+            for cluster, ledger in self.processor.ledgers.items():
+                state = ledger.book.state
+                self._sums.make(self._store, self.generation, cluster, state.closed_until_s, state.ticked_s)
+            if any(ledger.unsaved for ledger in self.processor.ledgers.values()):
+                for checkpoint in self.processor.checkpoints(self.folded):
+                    self._store.save_checkpoint(self.generation, checkpoint)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What is begun must be carried through: after an exception the books in memory are ahead of the store."""
+        if self.torn:
+            raise StoreError("a write was interrupted: open the book again, and it goes on where it stood")
+        self.torn = True
+        yield
+        self.torn = False
