@@ -25,6 +25,7 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from ledger.store.clickhouse import ClickHouse, open_server
+from tests.support.stores import Stores
 
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 60
@@ -150,3 +151,6 @@ def shared_server() -> ClickHouseServer:
     server = ClickHouseServer().start()
     atexit.register(server.__exit__)
     return server
+
+
+STORES = Stores(lambda database: shared_server().store(database))

@@ -16,13 +16,13 @@ from ledger.store.protocol import Store
 from ledger.units import HOUR_S, epoch_s
 from tests.contract.store.rows import checkpoint
 from tests.oracle.logs import recorded, seeded_log
-from tests.support.chdb import fresh_store
+from tests.support.stores import Stores
 
 
 @pytest.fixture(scope="module", params=[11, 12])
-def told(request: pytest.FixtureRequest) -> Iterator[tuple[Store, State]]:
+def told(request: pytest.FixtureRequest, stores: Stores) -> Iterator[tuple[Store, State]]:
     book = Book("c")
-    with fresh_store() as store:
+    with stores.fresh() as store:
         for event in seeded_log(request.param):
             book.apply(cast("ClusterEvent", event), epoch_s(recorded(event)))
         store.write("g1", book.take())
