@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, assert_never
 
 from ledger import decisions, observed_jobs, observed_nodes, statements
-from ledger.closing import close_hour, close_through, move_horizon, write_open_hours
+from ledger.closing import close_hour, close_through, horizon_s, move_horizon, write_open_hours
 from ledger.events import (
     ClockTicked,
     ClusterEvent,
@@ -190,11 +190,12 @@ class Book:
         if at_s <= state.ticked_s:
             return REPEATED
         self.advance()
-        closed_before = state.closed_until_s
+        closed_before, is_first = state.closed_until_s, not state.ticked_s
         state.ticked_s = at_s
         self.changed["", ""] = None
         if state.closed_until_s > closed_before:
-            close_through(state, self.writer, closed_before)
+            # The book opens with the first tick: a node whose clock is wrong by years opens none of them.
+            close_through(state, self.writer, horizon_s(state) if is_first else closed_before)
             dropped: dict[str, None] = {}
             nodes: dict[str, None] = {}
             move_horizon(state, dropped, nodes)

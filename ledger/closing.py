@@ -68,26 +68,31 @@ def write_open_hours(state: State, writer: Writer) -> None:
         hour_s += HOUR_S
 
 
+def horizon_s(state: State) -> int:
+    """Where the watermark puts the horizon: before it, hours are no longer kept."""
+    return state.closed_until_s - state.policy_at(state.ticked_s).horizon_h * HOUR_S
+
+
 def move_horizon(state: State, facts_dropped: dict[str, None], nodes_changed: dict[str, None]) -> None:
     """Let go of what is older than the horizon: hours, superseded node statements, jobs that are over.
 
     Names of what is to leave or has changed are added to the two dictionaries; jobs are the caller's to forget,
     whose rows may still be due.
     """
-    horizon_s = state.closed_until_s - state.policy_at(state.ticked_s).horizon_h * HOUR_S
-    if horizon_s <= state.horizon_s:
+    moved_s = horizon_s(state)
+    if moved_s <= state.horizon_s:
         return
-    state.horizon_s = horizon_s
+    state.horizon_s = moved_s
     opens = state.opens_s
-    if opens is None or horizon_s <= opens:
+    if opens is None or moved_s <= opens:
         return
-    for hour_s in [h for h in state.hours if h < horizon_s]:
+    for hour_s in [h for h in state.hours if h < moved_s]:
         del state.hours[hour_s]
-    dropped = [name for name, node in state.nodes.items() if node.forget_before(horizon_s)]
+    dropped = [name for name, node in state.nodes.items() if node.forget_before(moved_s)]
     if dropped:
         nodes_changed.update(dict.fromkeys(dropped))
         state.nodes_forgotten()
-    facts_dropped.update({n: None for n in state.jobs if n not in state.live and _over(state, n, horizon_s)})
+    facts_dropped.update({n: None for n in state.jobs if n not in state.live and _over(state, n, moved_s)})
 
 
 def _over(state: State, name: str, horizon_s: int) -> bool:

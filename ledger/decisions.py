@@ -114,7 +114,7 @@ def _judge_policy(state: State, event: PolicySet) -> Refused | None:
         return None
     return Refused(
         "already_open",
-        f"the book opened {instant(state.opens_s or 0):%Y-%m-%d %H:%M} UTC and hours of it are closed; "
+        f"hours of the book from {instant(min(state.hours)):%Y-%m-%d %H:%M} UTC on are closed; "
         "an opening can only be set before the first hour is closed",
     )
 

@@ -16,11 +16,14 @@ from ledger.events import ClusterEvent
 from ledger.events.decisions import ClockTicked, ClockTickedData, GrantMade, PolicySet, SharesSet
 from ledger.events.jobs import JobSubmitted, RunObserved
 from ledger.events.nodes import NodeObserved, NodeRemoved
+from ledger.policy import DEFAULT
 from ledger.units import HOUR_S, epoch_s, hour_ceil_s, hour_floor_s, instant
 
 TICK_AFTER_S: Final = 300
 """A tick so long after an hour's end closes it."""
 TICK_SOURCE: Final = "tenure/backfill"
+LEAP_S: Final = DEFAULT.horizon_h * HOUR_S
+"""Between nothing but nodes and decisions so much time is no history, but a clock that was wrong."""
 
 
 def position(event: ClusterEvent) -> tuple[int, int]:
@@ -68,12 +71,13 @@ class _Ticker:
     cluster: str
     limit_s: int
     next_hour_s: int | None = None
+    opened: bool = False
     last_s: int | None = None
     data_s: int | None = field(default=None)
 
     def before(self, event: ClusterEvent, at_s: int) -> Iterator[ClockTicked]:
         """The ticks that had been written when the event came."""
-        if self.next_hour_s is None:
+        if self.next_hour_s is None or self._leaps(self.next_hour_s, at_s):
             self.next_hour_s = hour_floor_s(at_s)
         yield from self._until(at_s)
         end_s = ends_s(event)
@@ -84,6 +88,10 @@ class _Ticker:
         """The ticks up to the one that closes the last hour with data."""
         if self.data_s is not None:
             yield from self._until(hour_ceil_s(self.data_s) + TICK_AFTER_S)
+
+    def _leaps(self, next_hour_s: int, at_s: int) -> bool:
+        """Whether the history only begins here, the book not opened by the set-up and no job told of."""
+        return not self.opened and self.data_s is None and at_s - next_hour_s > LEAP_S
 
     def _until(self, at_s: int) -> Iterator[ClockTicked]:
         assert self.next_hour_s is not None
@@ -111,7 +119,8 @@ def backfill(
         cluster = event.data.cluster
         ticker = tickers.get(cluster)
         if ticker is None:
-            ticker = tickers[cluster] = _Ticker(cluster, limit_s, _opening_s(first, cluster))
+            opens_s = _opening_s(first, cluster)
+            ticker = tickers[cluster] = _Ticker(cluster, limit_s, opens_s, opened=opens_s is not None)
         yield from ticker.before(event, position(event)[0])
         yield event
     for cluster in sorted(tickers):

@@ -288,11 +288,22 @@ class Facts:
     # ------------------------------------------------------------------ opening, closing, horizon
 
     def opens_s(self) -> int | None:
-        """§4 "opens at the UTC hour of `policy.set.opens_at`, or else of the earliest node statement"."""
+        """§4 "opens at the UTC hour of `policy.set.opens_at`, or else of the earliest node statement, but …"."""
         stated = [epoch_s(p.data.opens_at) for p in self.decided(PolicySet) if p.data.opens_at is not None]
         nodes = [one.at_s for one in self.of(NodeObserved, NodeRemoved)]
         first = stated[-1:] or nodes[:1]
-        return first[0] - first[0] % HOUR_S if first else None
+        return max(first[0] - first[0] % HOUR_S, self.earliest_opening_s()) if first else None
+
+    def earliest_opening_s(self) -> int:
+        """§4 "but not before (closed until − horizon) as of the first tick"; any time, while there was none."""
+        ticks = [n for n, event in enumerate(self.log) if isinstance(event, ClockTicked)]
+        if not ticks:
+            return 0
+        then = Facts(one for one in self.log[: ticks[0]] if isinstance(one, PolicySet))
+        watermark = epoch_s(self.log[ticks[0]].data.at)
+        closed_until = (watermark - CLOSE_AFTER_S) // HOUR_S * HOUR_S
+        horizon_h: int = then.policy("horizon_h", watermark)
+        return closed_until - horizon_h * HOUR_S
 
     def watermark_s(self) -> int | None:
         """§6 "`clock.ticked` moves the watermark max(at)"."""

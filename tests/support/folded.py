@@ -150,6 +150,7 @@ class Folded:
         if at_most is not None and len(hours) > at_most:
             hours = hours[: at_most // 2] + hours[-at_most // 2 :]
         net = self.net()
+        assert all(hour >= (naive.opens_s() or hour) for hour in net), "an hour before the book opened was closed"
         accounts = self.latest(rows.AccountHour, "hour_s", "pool", "account")
         clusters = self.latest(rows.ClusterHour, "hour_s", "pool")
         nodes = self.tables[rows.NodeHour]

@@ -84,6 +84,38 @@ def test_an_opening_set_before_the_first_close_moves_the_book():
     book.check()
 
 
+# ---------------------------------------------------------------------- a first word years back
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        (node("day -9000 08:00", recorded="08:00"),),
+        (node("day -9000 08:00", "m", recorded="07:00"), node("08:00")),
+        (opens("day -9000 08:00", said="08:00"), node("08:00")),
+    ],
+)
+def test_the_first_tick_opens_no_hour_beyond_the_horizon(opening: tuple[Any, ...]):
+    """A node whose clock says 2001 would have a quarter of a million hours closed."""
+    book = folded([*opening, DAY, tick("09:05")])
+    assert closed(book) == [s("day 0 09:00") + n * 3600 for n in range(24)]
+    assert {row.hour_s for row in book.tables[Posting].values()} <= set(closed(book))
+    book.fold(tick("10:05"))
+    assert {row.hour_s for row in book.tables[Posting].values()} <= {*closed(book), s("day 0 09:00")}
+    book.check()
+
+
+def test_a_clock_wrong_by_years_behind_the_first_tick_opens_no_hour_beyond_the_horizon():
+    book = folded([DAY, tick("08:06"), node("09:00"), tick("10:05"), node("day -9000 08:00", "m", recorded="10:06")])
+    assert closed(book)[0] == s("day 0 10:00")
+    book.check()
+
+
+def test_an_outage_of_tenure_longer_than_the_horizon_loses_no_hour():
+    book = folded([*small_cluster(), DAY, tick("09:05"), tick("day 4 10:05")])
+    assert {row.hour_s for row in book.tables[Posting].values()} == {s("08:00") + n * 3600 for n in range(74)}
+
+
 # ---------------------------------------------------------------------- open hours
 
 

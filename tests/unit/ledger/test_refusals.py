@@ -132,7 +132,7 @@ REFUSED = [
         "already_open",
         CLOSED,
         opens("09:00", said="10:30"),
-        ("opened 2026-03-02 08:00", "before the first hour is closed"),
+        ("from 2026-03-02 08:00", "before the first hour is closed"),
     ),
     Case(
         "an event from a far future",

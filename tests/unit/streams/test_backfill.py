@@ -115,6 +115,20 @@ def test_nodes_and_shares_go_before_runs_of_the_same_second():
     ]
 
 
+def test_a_node_whose_clock_is_wrong_by_years_has_no_ticks_of_those_years():
+    years = instant(H).replace(year=2001)
+    log = list(backfill([node(epoch_s(years)), node(H), run("a", H + 60, H + 90)], recorded_at=FAR))
+    assert [epoch_s(e.data.at) for e in log if isinstance(e, ClockTicked)] == [H + 3_900]
+
+
+@pytest.mark.parametrize("first", [opening(H), node(H)])
+def test_ticks_begin_where_the_set_up_opens_the_book_or_the_first_job_is(first):
+    month = H + 40 * 86_400
+    before = [] if isinstance(first, PolicySet) else [run("a", H, H + 60)]
+    log = list(backfill([*before, node(month)], recorded_at=FAR, set_up=[first]))
+    assert sum(isinstance(e, ClockTicked) for e in log) == 40 * 24 - 1
+
+
 def test_each_cluster_has_ticks_of_its_own():
     log = list(backfill([run("a", H, H + 10), run("b", H + 7_200, H + 7_300, cluster="d")], recorded_at=FAR))
     assert [e.id for e in log if isinstance(e, ClockTicked)] == ["c/2026-11-30T02:05:00Z", "d/2026-11-30T04:05:00Z"]
