@@ -19,8 +19,10 @@ from ledger.archive import ArchivedEvent, DeadLetter
 from ledger.checkpoint import Checkpoint, Partition, Position
 from ledger.rows import TABLES, Row
 from ledger.store import comparison, guard, samples
+from ledger.store.cluster import SETTINGS as CLUSTER_SETTINGS
+from ledger.store.cluster import Cluster, catching_up, check_shards
 from ledger.store.columns import columns_of
-from ledger.store.errors import StoreError, answered, translated
+from ledger.store.errors import StoreError, answered, translated, written
 from ledger.store.migrate import migrate
 from ledger.store.protocol import AccountEntry, Limits, Samples, ShareRequest, Table, TableDifference, Value
 from ledger.store.sql import read
@@ -37,7 +39,10 @@ APPEND_ROWS: Final = 50_000
 WRITER_SETTINGS: Final = {
     "async_insert": 0,  # a server's profile may switch it on, and an insert must be durable when it returns
     "max_partitions_per_insert_block": 0,  # a backfill of ten years is one insert of 120 months
+    "insert_deduplicate": 0,  # replicas drop a block they had before, but a row may be said again after another one
 }
+ANY_SIZE: Final = "max_partition_size_to_drop = 0"
+"""A server refuses to drop more than 50 GB in one go: a month of a large cluster."""
 READER_SETTINGS: Final = {
     "do_not_merge_across_partitions_select_final": 1,  # keys hold their partition's columns
     "join_use_nulls": 0,  # the views count on an absent row being zeros, whatever a server's profile says
@@ -65,8 +70,12 @@ def open_server(
     password: str = "",
     secure: bool = False,
     database: str = "tenure",
+    cluster: str | None = None,
 ) -> ClickHouse:
-    """The store on a ClickHouse server, over HTTP(S); raises StoreUnreachable where it does not answer."""
+    """The store on a ClickHouse server, over HTTP(S); raises StoreUnreachable where it does not answer.
+
+    With `cluster`, the server is one replica of the cluster that its configuration has under that name.
+    """
 
     def connect() -> Client:
         return get_client(
@@ -79,15 +88,17 @@ def open_server(
             autogenerate_session_id=False,  # a session admits one query at a time
         )
 
-    return ClickHouse(connect, where=f"the ClickHouse server {host}:{port}", database=database)
+    where = f"the ClickHouse server {host}:{port}"
+    return ClickHouse(connect, where=where, database=database, cluster=Cluster(cluster) if cluster else None)
 
 
 class ClickHouse:
     """A `Store` on ClickHouse; open one with `open_chdb` or `open_server`."""
 
-    def __init__(self, connect: Connect, *, where: str, database: str) -> None:
+    def __init__(self, connect: Connect, *, where: str, database: str, cluster: Cluster | None = None) -> None:
         self.where: Final = where
         self.database: Final = database
+        self.cluster: Final = cluster
         self._connect: Final = connect
         self._idle: Final[LifoQueue[Client]] = LifoQueue()
         self._types: Final[dict[str, dict[str, ClickHouseType]]] = {}
@@ -95,12 +106,18 @@ class ClickHouse:
         self._writing: Final = threading.Lock()
         with translated(where):
             self._writer: Final = connect()
-            self._writer.command(f"CREATE DATABASE IF NOT EXISTS {database}")
-            self._enter(self._writer, WRITER_SETTINGS)
+        if cluster:
+            check_shards(cluster, dict(self._name_pairs(read("queries")["cluster_shards"])), where)
+        if not self._name_pairs(f"SELECT name, '' FROM system.databases WHERE name = '{database}'"):  # noqa: S608
+            self._define(f"CREATE DATABASE IF NOT EXISTS {database}")
+        with translated(where):
+            self._enter(self._writer, WRITER_SETTINGS | (CLUSTER_SETTINGS if cluster else {}))
 
     def migrate(self) -> None:
         with self._writing:
-            migrate(self._command, self._name_pairs)
+            there = {name for name, _ in self._name_pairs(f"SELECT name, '' FROM ({read('queries')['tables']})")}  # noqa: S608
+            self._sync(*(there & {"schema_migrations", "generations"}))
+            migrate(self._define, self._name_pairs)
             self._types.clear()
             if not self._name_pairs("SELECT generation, '' FROM generations LIMIT 1"):
                 self._command(f"INSERT INTO generations VALUES ('{FIRST_GENERATION}', 1)")  # noqa: S608
@@ -114,6 +131,7 @@ class ClickHouse:
     # ------------------------------------------------------------ the log
 
     def settle_log(self, home: str) -> None:
+        self._catch_up("log_homes")
         homes = [str(name) for (name,) in self._rows("log_homes", {})]
         if not homes:
             self._insert("log_homes", {"home": [home]})
@@ -128,11 +146,13 @@ class ClickHouse:
             self._insert("events", _with_safe_text(columns_of(ArchivedEvent, part)))
 
     def read_events(self, topic: str, partition: int, after_offset: int, limit: int) -> list[ArchivedEvent]:
+        self._catch_up("events")
         place = {"topic": topic, "partition": partition, "after": after_offset, "limit": limit}
         rows = self._rows("read_events", place, {"raw": "bytes"})
         return [ArchivedEvent(*row) for row in rows]
 
     def last_offset(self, topic: str, partition: int) -> int:
+        self._catch_up("events")
         ((offset,),) = self._rows("last_offset", {"topic": topic, "partition": partition})
         return int(offset)
 
@@ -186,15 +206,16 @@ class ClickHouse:
 
     def write_samples(self, samples_: Samples) -> None:
         if len(samples_.at_s):
-            with self._writing, translated(self.where):
+            with self._writing, written(self.where):
                 self._writer.raw_insert("gpu_samples", samples.COLUMNS, samples.native(samples_), fmt="Native")
 
     def roll_up_samples(self, generation: str, cluster: str, from_s: int, until_s: int, rolled_s: int) -> None:
         first_s, end_s = hour_ceil_s(from_s), hour_floor_s(until_s)
+        self._catch_up("gpu_samples", "runs", "run_gpu_hours")
         rows = self._rows("count_samples", {"cluster": cluster, "from_s": first_s, "until_s": end_s})
         same = {"generation": generation, "cluster": cluster, "rolled_s": rolled_s}
         for begin_s, till_s in samples.spans(first_s, end_s, dict(rows)):
-            with self._writing, translated(self.where):
+            with self._writing, written(self.where):
                 parameters = {**same, "from_s": begin_s, "until_s": till_s}
                 self._writer.command(read("queries")["roll_up_samples"], parameters=parameters)
 
@@ -205,16 +226,19 @@ class ClickHouse:
     # ------------------------------------------------------------ generations
 
     def live_generation(self) -> str:
+        self._catch_up("generations")
         ((generation,),) = self._rows("live_generation", {})
         return str(generation)
 
     def set_live_generation(self, generation: str) -> None:
+        self._catch_up("generations")
         with self._writing, translated(self.where):
             self._writer.command(read("queries")["set_live_generation"], parameters={"generation": generation})
 
     def compare_generations(self, a: str, b: str, examples: int = 5) -> list[TableDifference]:
         if a == b:
             return []
+        self._catch_up(*TABLES.values())
         compared = (comparison.compare(self.query, table, a, b, examples) for table in TABLES.values())
         return [difference for difference in compared if difference.only_in_a or difference.only_in_b]
 
@@ -225,12 +249,13 @@ class ClickHouse:
             self._drop_partitions(table, "generation = {generation:String}", {"generation": generation})
 
     def _drop_partitions(self, table: str, condition: str, parameters: Mapping[str, Value]) -> None:
-        """Drop the partitions that hold such rows, and nothing else."""
+        """Drop the partitions that hold such rows, and nothing else; on a cluster the drop replicates itself."""
+        self._catch_up(table)
         sql = f"SELECT DISTINCT _partition_id FROM {table} WHERE {condition}"  # noqa: S608
         partitions = self._rows(sql, parameters)
         with self._writing:
             for (partition,) in partitions:
-                self._command(f"ALTER TABLE {table} DROP PARTITION ID '{partition}'")
+                self._command(f"ALTER TABLE {table} DROP PARTITION ID '{partition}' SETTINGS {ANY_SIZE}")
 
     # ------------------------------------------------------------ reading
 
@@ -294,11 +319,25 @@ class ClickHouse:
         with translated(self.where):
             return self._writer.command(sql)
 
+    def _define(self, statement: str) -> object:
+        """Run a statement that makes or changes tables, on all replicas of a cluster."""
+        return self._command(self.cluster.statement(statement) if self.cluster else statement)
+
+    def _catch_up(self, *tables: str) -> None:
+        """Before a read that must see the latest write, whichever replica took it."""
+        if self.cluster:
+            with self._writing:
+                self._sync(*tables)
+
+    def _sync(self, *tables: str) -> None:
+        for table in tables if self.cluster else ():
+            self._command(catching_up(table))
+
     def _insert(self, table: str, columns: Mapping[str, Sequence[object]]) -> None:
         """One insert, column by column; types are asked of the table once."""
         if not len(next(iter(columns.values()))):
             return
-        with self._writing, translated(self.where):
+        with self._writing, written(self.where):
             types = self._types.get(table) or self._described(table)
             self._writer.insert(
                 table,

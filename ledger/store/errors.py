@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from fcntl import LOCK_NB, LOCK_SH, flock
 from pathlib import Path
 
-from clickhouse_connect.driver.exceptions import ClickHouseError
+from clickhouse_connect.driver.exceptions import ClickHouseError, OperationalError
 from clickhouse_connect.driver.exceptions import Error as DriverError
 
 
@@ -29,7 +29,11 @@ class StoreFull(StoreError):
 
 
 class StoreUnreachable(StoreError):
-    """The database server does not answer. Worth trying again."""
+    """The database server does not answer, or cannot take it now. Worth trying again."""
+
+
+class StoreDenied(StoreError):
+    """The database server does not let this user in."""
 
 
 class SchemaTooNew(StoreError):
@@ -44,11 +48,38 @@ class QueryTooLarge(StoreError):
     """The query ran into its limit of time, rows or memory."""
 
 
+FEWER = ": ask for fewer hours or columns"
+
 NOT_ENOUGH_SPACE = 243
-UNREACHABLE = {209, 210, 279, 516}
-"""Socket timeout, network error, all connections failed, authentication failed."""
-TOO_LARGE = {158, 159, 160, 241, 307, 396}
-"""Too many rows, timeout, too slow, memory limit, too many bytes, too many rows or bytes."""
+UNREACHABLE = {95, 96, 203, 209, 210, 279}
+"""The server could not reach another one, or its client: sockets, connections, network."""
+NOT_NOW = {
+    202,  # too many queries at once
+    225,  # no Keeper
+    236,  # aborted, as by a server that stops
+    242,  # the table is read-only until Keeper answers
+    244,
+    252,  # too many parts: merges are behind
+    254,
+    265,
+    285,  # too few live replicas for the quorum
+    286,
+    289,
+    319,  # the insert's fate is unknown: the quorum did not answer in time
+    364,
+    394,  # cancelled, as by a server that stops
+    439,
+    574,
+    733,
+    745,  # overloaded
+    762,
+    999,  # Keeper's own errors
+}
+"""A server that is up but cannot do it at the moment. Every write of ours may be done twice."""
+DENIED = {192, 193, 194, 516}
+"""Unknown user, wrong or missing password."""
+TOO_LARGE = {158, 159, 160, 201, 241, 307, 396}
+"""Too many rows, timeout, too slow, quota, memory limit, too many bytes, too many rows or bytes."""
 REFUSED = {
     6,
     27,
@@ -83,7 +114,12 @@ _NO_SPACE = re.compile(r"No space left on device|NOT_ENOUGH_SPACE")
 _FOLDER = re.compile(r"filesystem error: in \w+: (?P<why>[^\[\n]+)")
 _REFUSED_BY_HOST = re.compile(r"\[Errno -?\d+\] (?P<why>[^\")]+)")
 _SYNTAX = re.compile(r"Syntax error: failed at position \d+( \((?P<near>.*?)\))?.*")
-_NOISE = re.compile(r"\s*\(version [^()]*(\([^()]*\))?\)|\bCode: \d+\. |DB::Exception: |\.? \([A-Z][A-Z_]+\)")
+_OF_REPLICAS = re.compile(r"SYNC REPLICA|[Dd]istributed.?(DDL|ddl)|quorum")
+_OF_A_PROXY = re.compile(r"HTTP status (429|50[234])\b")
+_NOISE = re.compile(
+    r"\s*\(version [^()]*(\([^()]*\))?\)|\bCode: \d+\. |DB::Exception: |\.? \([A-Z][A-Z_]+\)"
+    r"|Received ClickHouse exception, code: \d+, server response: | \(for url [^)]*\)"
+)
 
 
 def _sentence(text: str) -> str:
@@ -112,8 +148,12 @@ def _translate(error: Exception, where: str) -> StoreError:
     if isinstance(error, OSError) or code in UNREACHABLE or (code is None and _is_transport(error)):
         why = _REFUSED_BY_HOST.search(text)
         return StoreUnreachable(f"{where} does not answer: {why['why'] if why else _sentence(text)}")
+    if code in NOT_NOW or (code in TOO_LARGE and _OF_REPLICAS.search(text)):
+        return StoreUnreachable(f"{where} cannot do it now: {_sentence(text)}")
+    if code in DENIED:
+        return StoreDenied(f"{where} refuses the login: check the user in its address, and the password")
     if code in TOO_LARGE:
-        return QueryTooLarge(f"{_sentence(text)}: ask for fewer hours or columns")
+        return QueryTooLarge(_sentence(text) + FEWER)
     if code in REFUSED:
         return QueryRefused(_sentence(text))
     return StoreError(f"{where}: {_sentence(text)}")
@@ -136,7 +176,7 @@ def _holder(folder: str) -> str | None:
 
 
 def _is_transport(error: Exception) -> bool:
-    return type(error).__name__ == "OperationalError"
+    return isinstance(error, OperationalError) or _OF_A_PROXY.search(str(error)) is not None
 
 
 @contextmanager
@@ -150,6 +190,17 @@ def translated(where: str) -> Iterator[None]:
         if error.errno == errno.ENOSPC:
             raise StoreFull(f"no space left for the temporary file of a write to {where}: free some") from error
         raise _translate(error, where) from error
+
+
+@contextmanager
+def written(where: str) -> Iterator[None]:
+    """As `translated`, for a write: what it lacked for, memory or time, the next attempt may have."""
+    try:
+        with translated(where):
+            yield
+    except QueryTooLarge as error:
+        why = str(error).removesuffix(FEWER)
+        raise StoreUnreachable(f"{where} cannot do it now: {why}") from error
 
 
 @contextmanager

@@ -18,6 +18,9 @@ Rows = Callable[[str], list[tuple[str, str]]]
 VIEWS = "views"
 """Name under which the views' common hash is kept."""
 
+MIGRATED = "SELECT name, '' FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'"
+"""Whether there was a migration before: a book in use is opened without a statement that changes tables."""
+
 MIGRATIONS_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_migrations
 (
@@ -35,7 +38,8 @@ COMMENT 'What was applied to this database'
 
 def migrate(command: Command, rows: Rows) -> None:
     """Apply what is missing; raise SchemaTooNew or StoreError, tables untouched, where that is unsafe."""
-    command(MIGRATIONS_TABLE)
+    if not rows(MIGRATED):
+        command(MIGRATIONS_TABLE)
     applied = dict(rows("SELECT name, hash FROM schema_migrations FINAL"))
     migrations = read("migrations")
     _check(applied, migrations)

@@ -3,17 +3,24 @@
 import errno
 
 import pytest
-from clickhouse_connect.driver.exceptions import DatabaseError, OperationalError, ProgrammingError
+from clickhouse_connect.driver.exceptions import (
+    DatabaseError,
+    OperationalError,
+    ProgrammingError,
+    StreamFailureError,
+)
 
 from ledger.store.errors import (
     QueryRefused,
     QueryTooLarge,
     StoreBusy,
+    StoreDenied,
     StoreError,
     StoreFull,
     StoreUnreachable,
     answered,
     translated,
+    written,
 )
 
 CASES = [
@@ -27,7 +34,22 @@ CASES = [
     (OSError(errno.ENOSPC, "No space left on device", "/tmp/x.native"), StoreFull),
     (OSError(errno.EACCES, "Permission denied"), StoreUnreachable),
     (OperationalError('Error ... [Errno 111] Connection refused")) executing'), StoreUnreachable),
-    (DatabaseError("Code: 516. DB::Exception: default: Authentication failed", code=516), StoreUnreachable),
+    (DatabaseError("HTTP driver received HTTP status 502, server response: Bad Gateway"), StoreUnreachable),
+    (StreamFailureError("Stream ended unexpectedly (connection closed by server)"), StoreUnreachable),
+    (DatabaseError("Code: 252. DB::Exception: Too many parts (300). Merges are slower", code=252), StoreUnreachable),
+    (
+        DatabaseError("Code: 999. Coordination::Exception: Session expired. (KEEPER_EXCEPTION)", code=999),
+        StoreUnreachable,
+    ),
+    (
+        DatabaseError(
+            "Code: 159. DB::Exception: Distributed DDL task /clickhouse/task_queue/ddl/query-0000000012 is not "
+            "finished on 1 of 3 hosts. (TIMEOUT_EXCEEDED)",
+            code=159,
+        ),
+        StoreUnreachable,
+    ),
+    (DatabaseError("Code: 516. DB::Exception: default: Authentication failed", code=516), StoreDenied),
     (DatabaseError("Code: 159. DB::Exception: Timeout exceeded", code=159), QueryTooLarge),
     (DatabaseError("Code: 241. DB::Exception: Memory limit exceeded", code=241), QueryTooLarge),
     (
@@ -77,3 +99,16 @@ def test_a_syntax_error_says_where():
         raise DatabaseError(text, code=62)
     with pytest.raises(QueryRefused, match=r"^syntax error near 'the end'$"), answered("/data/book"):
         raise DatabaseError("Code: 62. DB::Exception: Syntax error: failed at position 8", code=62)
+
+
+def test_over_http_the_words_are_the_same():
+    inner = "Unknown expression identifier `nope`. (UNKNOWN_IDENTIFIER) (version 26.9.2.1 (official build))"
+    text = f"Received ClickHouse exception, code: 47, server response: Code: 47. DB::Exception: {inner}"
+    with pytest.raises(QueryRefused, match=r"^Unknown expression identifier `nope`$"), translated("the server"):
+        raise DatabaseError(f"{text} (for url http://db:8123)", code=47)
+
+
+def test_a_write_that_lacked_memory_may_be_tried_again():
+    text = "Code: 241. DB::Exception: (total) memory limit exceeded: would use 3.00 GiB. (MEMORY_LIMIT_EXCEEDED)"
+    with pytest.raises(StoreUnreachable, match=r"^the server cannot do it now: \(total\)"), written("the server"):
+        raise DatabaseError(text, code=241)
