@@ -20,12 +20,13 @@ def join(events: Iterable[bytes]) -> bytes:
 def split(value: bytes) -> list[bytes]:
     """The events of a record, each as it was written; the record itself where it is no whole JSON array.
 
-    What cannot be read is thereby one dead letter with all its bytes. An empty array has no events.
+    What cannot be read is thereby one dead letter with all its bytes, and so is an array without events: every record
+    has its place in the log.
     """
     if not value.lstrip().startswith(b"["):
         return [value]
     try:
-        return [element.encode() for element in _elements(value.decode().strip(BLANKS))]
+        return [element.encode() for element in _elements(value.decode().strip(BLANKS))] or [value]
     except (ValueError, RecursionError):
         return [value]
 

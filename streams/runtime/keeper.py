@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from ledger.checkpoint import Partition, Position
 from ledger.rows import Posting
+from ledger.state import State
 from ledger.store.errors import StoreError
 from ledger.store.protocol import Samples, Store
 from streams.intake import Record, from_archive
 from streams.processor import Folded, Processor
+from streams.runtime.patience import Insist, at_once
 from streams.runtime.samples import Sums, columns_of
 
 BATCH: Final = 20_000
@@ -26,9 +29,10 @@ BATCH: Final = 20_000
 class Keeper:
     """The processor of one partition over the store. One at a time may write a partition."""
 
-    def __init__(self, store: Store, generation: str, partition: Partition) -> None:
-        """Ready to go on after the generation's checkpoints."""
+    def __init__(self, store: Store, generation: str, partition: Partition, insist: Insist = at_once) -> None:
+        """Ready to go on after the generation's checkpoints; `insist` makes each write."""
         self._store = store
+        self._insist = insist
         self.generation = generation
         self.partition = partition
         checkpoints = store.checkpoints(generation).get(partition, {})
@@ -54,14 +58,15 @@ class Keeper:
     def take(self, records: Sequence[Record]) -> Folded:
         """Append records to the log in the store, fold them, and write what comes of it."""
         with self._whole():
-            self._store.append([record.archived for record in records])
+            archived = [record.archived for record in records]
+            self._insist(lambda: self._store.append(archived))
             return self._keep(records)
 
     def _keep(self, records: Sequence[Record]) -> Folded:
         folded = self.processor.fold(records)
-        self._store.write(self.generation, folded.rows)
-        self._store.write_dead_letters(folded.dead_letters)
-        self._store.write_directory(folded.accounts, folded.requests)
+        self._insist(lambda: self._store.write(self.generation, folded.rows))
+        self._insist(lambda: self._store.write_dead_letters(folded.dead_letters))
+        self._insist(lambda: self._store.write_directory(folded.accounts, folded.requests))
         self._sums.posted(folded.rows.get(Posting, ()))
         if folded.samples:
             self.add_samples(columns_of(folded.samples))
@@ -72,7 +77,7 @@ class Keeper:
 
     def add_samples(self, samples: Samples) -> None:
         """Keep samples of GPUs. They are summed per run once their hour is closed."""
-        self._store.write_samples(samples)
+        self._insist(lambda: self._store.write_samples(samples))
         self._sums.sampled(samples)
 
     def save(self) -> None:
@@ -83,11 +88,13 @@ class Keeper:
         """
         with self._whole():
             for cluster, ledger in self.processor.ledgers.items():
-                state = ledger.book.state
-                self._sums.make(self._store, self.generation, cluster, state.closed_until_s, state.ticked_s)
+                self._insist(partial(self._sum, cluster, ledger.book.state))
             if any(ledger.unsaved for ledger in self.processor.ledgers.values()):
                 for checkpoint in self.processor.checkpoints(self.folded):
-                    self._store.save_checkpoint(self.generation, checkpoint)
+                    self._insist(partial(self._store.save_checkpoint, self.generation, checkpoint))
+
+    def _sum(self, cluster: str, state: State) -> None:
+        self._sums.make(self._store, self.generation, cluster, state.closed_until_s, state.ticked_s)
 
     @contextmanager
     def _whole(self) -> Iterator[None]:

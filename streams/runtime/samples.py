@@ -28,7 +28,7 @@ class Sums:
         """Hours that these samples speak for are due once they are closed."""
         for place, cluster in enumerate(samples.clusters):
             mine = samples.cluster == place
-            self._due(cluster, hours_of(samples.at_s[mine], samples.interval_s[mine]))
+            self.due(cluster, hours_of(samples.at_s[mine], samples.interval_s[mine]))
 
     def posted(self, postings: Iterable[Posting]) -> None:
         """Hours with new postings have other runs."""
@@ -37,18 +37,20 @@ class Sums:
 
     def resumed(self, cluster: str, closed_until_s: int) -> None:
         """The sums of the last closed hours may be lost."""
-        self._due(cluster, range(max(0, closed_until_s - SUMMED_AGAIN_S), closed_until_s, HOUR_S))
+        self.due(cluster, range(max(0, closed_until_s - SUMMED_AGAIN_S), closed_until_s, HOUR_S))
 
-    def make(self, store: Store, generation: str, cluster: str, closed_until_s: int, rolled_s: int) -> None:
-        """Sum what is due of a cluster and closed."""
+    def make(self, store: Store, generation: str, cluster: str, closed_until_s: int, rolled_s: int) -> list[int]:
+        """Sum what is due of a cluster and closed; returns those hours."""
         hours = self._hours.get(cluster, {})
-        due = [hour_s for hour_s in hours if hour_s < closed_until_s]
-        for from_s, until_s in _spans(sorted(due)):
+        due = sorted(hour_s for hour_s in hours if hour_s < closed_until_s)
+        for from_s, until_s in _spans(due):
             store.roll_up_samples(generation, cluster, from_s, until_s, rolled_s)
         for hour_s in due:
             del hours[hour_s]
+        return due
 
-    def _due(self, cluster: str, hours: Iterable[int]) -> None:
+    def due(self, cluster: str, hours: Iterable[int]) -> None:
+        """These hours are to be summed, once they are closed."""
         self._hours.setdefault(cluster, {}).update(dict.fromkeys(hours))
 
 

@@ -1,0 +1,1 @@
+"""Kafka as Tenure uses it: the topics on a broker, and producing to them."""

@@ -1,0 +1,153 @@
+"""One partition this worker owns: what Faust delivers waits here, is taken by the owner, and acknowledged when saved.
+
+Two things go on at once: records arrive and wait, while what arrived before is folded and written in a thread. What has
+gathered by then is the next batch. A record is acknowledged when a checkpoint speaks of it, and not before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+from faust.types import EventT
+
+from ledger.checkpoint import Partition
+from streams.runtime.owner import Message
+
+T = TypeVar("T")
+
+WAITING: Final = 2_000
+"""Records that may wait before Faust is held back: some more than one batch."""
+SAVING_SHARE: Final = 20
+"""A checkpoint is made no more often than leaves it one part in so many of the time."""
+
+
+class Taker(Protocol):
+    """What owns a partition; `Owner` says what each is."""
+
+    unsaved: bool
+
+    @property
+    def partition(self) -> Partition: ...
+
+    @property
+    def next_offset(self) -> int: ...
+
+    def take(self, messages: Sequence[Message]) -> int | None: ...
+
+    def save(self) -> None: ...
+
+
+class Blocking(Protocol):
+    """Makes a blocking call in the thread for them, one at a time."""
+
+    def __call__(self, call: Callable[[], T]) -> Awaitable[T]: ...
+
+
+@dataclass(slots=True)
+class Ages:
+    """When the lane last got on, by the worker's own clock, in seconds."""
+
+    took_s: float
+    saved_s: float
+    saving_s: float = 0.0
+    """How long the last checkpoint took."""
+
+
+class Lane:
+    """Feeds one owner. `seek` makes Faust deliver from an offset on again."""
+
+    def __init__(
+        self,
+        owner: Taker,
+        *,
+        seek: Callable[[int], Awaitable[None]],
+        blocking: Blocking,
+        monotonic_s: Callable[[], float],
+        save_every_s: float,
+    ) -> None:
+        self.owner: Final = owner
+        self.ages: Final = Ages(monotonic_s(), monotonic_s())
+        self._seek = seek
+        self._blocking = blocking
+        self._now_s = monotonic_s
+        self._save_every_s = save_every_s
+        self._waiting: deque[EventT[Any]] = deque()
+        self._unacked: list[EventT[Any]] = []
+        self._arrived = asyncio.Event()
+        self._room = asyncio.Event()
+        self._closing = False
+
+    @property
+    def waiting(self) -> int:
+        """Records that arrived and are not taken."""
+        return len(self._waiting)
+
+    async def offer(self, events: Sequence[EventT[Any]]) -> None:
+        """Put records behind those that wait; waits itself while there are too many."""
+        while len(self._waiting) >= WAITING and not self._closing:
+            self._room.clear()
+            await self._room.wait()
+        self._waiting.extend(events)
+        self._arrived.set()
+
+    async def run(self) -> None:
+        """Take and save until closed; raises what the owner raises."""
+        while not self._closing:
+            await self._pause()
+            await self._take()
+            if self.owner.unsaved and self._now_s() >= self._save_due_s():
+                await self._save()
+        if self.owner.unsaved:
+            await self._save()
+
+    def close(self) -> None:
+        """Let `run` end: what is being taken is carried through and saved, what waits is left to the next owner."""
+        self._closing = True
+        self._arrived.set()
+        self._room.set()
+
+    async def _pause(self) -> None:
+        """Until records arrive, or a checkpoint is due."""
+        left_s = max(0.0, self._save_due_s() - self._now_s()) if self.owner.unsaved else None
+        try:
+            await asyncio.wait_for(self._arrived.wait(), left_s)
+        except TimeoutError:
+            return
+        self._arrived.clear()
+
+    async def _take(self) -> None:
+        if not self._waiting or self._closing:
+            return
+        events = list(self._waiting)
+        self._waiting.clear()
+        self._room.set()
+        messages = [_message(event) for event in events]
+        again = await self._blocking(lambda: self.owner.take(messages))
+        self._unacked += [event for event in events if event.message.offset < self.owner.next_offset]
+        self.ages.took_s = self._now_s()
+        if again is not None:
+            self._waiting.clear()
+            await self._seek(again)
+
+    async def _save(self) -> None:
+        begun_s, upto = self._now_s(), self.owner.next_offset
+        await self._blocking(self.owner.save)
+        self.ages.saved_s = self._now_s()
+        self.ages.saving_s = self.ages.saved_s - begun_s
+        for event in self._unacked:
+            event.ack()
+        self._unacked.clear()
+        if self.owner.next_offset != upto:
+            await self._seek(self.owner.next_offset)
+
+    def _save_due_s(self) -> float:
+        return self.ages.saved_s + max(self._save_every_s, SAVING_SHARE * self.ages.saving_s)
+
+
+def _message(event: EventT[Any]) -> Message:
+    told = event.message
+    return Message(told.offset, round(told.timestamp * 1000) * 1000, told.value or b"")

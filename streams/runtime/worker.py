@@ -1,0 +1,279 @@
+"""A worker on Kafka: Faust brings the records of the partitions it is given, a lane for each takes them.
+
+Faust is used for membership, fetching and delivery. Where to read on is said by our checkpoints alone, and so it does
+not matter what Faust remembers: positions are set from them whenever partitions are assigned. After any error the
+worker stops, and the next one goes on from the checkpoints.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import faust
+from faust.transport.drivers.aiokafka import Consumer
+from faust.types import TP, EventT, StreamT
+
+from ledger.checkpoint import Partition
+from ledger.store.protocol import Store
+from ledger.units import epoch_s, instant
+from streams.kafka.errors import StreamError
+from streams.kafka.producer import Publisher
+from streams.runtime.health import Health, LaneHealth
+from streams.runtime.lane import Lane, Taker
+from streams.runtime.owner import Owner
+from streams.runtime.patience import Patience
+from streams.runtime.sampled import Sampled
+from streams.runtime.ticking import ticks
+from streams.topics import LOGS, SAMPLES
+
+T = TypeVar("T")
+
+LOG: Final = logging.getLogger(__name__)
+TAKE_RECORDS: Final = 500
+DRAIN_S: Final = 45.0
+"""How long a revoke or a stop waits for what is being written; the next owner goes on from the checkpoints anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a worker runs. `tick_s` 0: it writes no ticks, for logs that bring their own."""
+
+    address: str
+    name: str = "tenure"
+    take_within_s: float = 0.1
+    save_every_s: float = 10.0
+    tick_s: int = 30
+    stall_s: float = 120.0
+    session_s: float = 10.0
+    health_port: int = 0
+    health_host: str = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the worker asks of the machine it runs on. Faust wants a `folder`, and leaves nothing of worth there."""
+
+    clock: Callable[[], datetime]
+    monotonic_s: Callable[[], float]
+    folder: Path
+    patience: Patience
+
+
+class Worker:
+    """Owns partitions as the group gives them to it, until it is stopped or something fails."""
+
+    def __init__(self, store: Store, publisher: Publisher, settings: Settings, machine: Machine) -> None:
+        """Over an open, migrated store; the publisher is for ticks."""
+        self._store = store
+        self._publisher = publisher
+        self._settings = settings
+        self._machine = machine
+        self._thread = ThreadPoolExecutor(1, "tenure-writer")
+        self._lanes: dict[TP, Lane] = {}
+        self._runs: dict[TP, asyncio.Task[None]] = {}
+        self._failure: BaseException | None = None
+        self.app: Final = application(settings, machine.folder, self)
+        self.app.on_partitions_revoked.connect(self._revoked)  # type: ignore[arg-type]  # it wants one name of the sender
+
+    # ------------------------------------------------------------ life
+
+    async def run(self) -> None:
+        """Work until `stop` is called; raises what made it fail."""
+        await self.app.start()
+        ticking = asyncio.create_task(self._tick_on())
+        try:
+            await self.app.wait_until_stopped()
+        finally:
+            ticking.cancel()
+            self._thread.shutdown(wait=False, cancel_futures=True)
+        if self._failure is not None:
+            raise self._failure
+        if self.app.crashed and self.app.crash_reason is not None:
+            raise self.app.crash_reason
+
+    async def stop(self) -> None:
+        """Carry through what is being taken, checkpoint and acknowledge it, and leave the group."""
+        if self._failure is None:
+            await self._close(list(self._lanes))
+            await self.app.consumer.commit()
+        await self.app.stop()
+
+    async def deliver(self, events: list[EventT[Any]]) -> None:
+        """Give records to the lanes of their partitions; what came for a partition given away is left to its owner."""
+        if self._failure is not None:
+            return
+        by_partition: dict[TP, list[EventT[Any]]] = {}
+        for event in events:
+            by_partition.setdefault(event.message.tp, []).append(event)
+        for tp, of_partition in by_partition.items():
+            lane = self._lanes.get(tp)
+            if lane is not None:
+                await lane.offer(of_partition)
+
+    # ------------------------------------------------------------ partitions
+
+    async def positions(self, assigned: set[TP], committed: dict[TP, int]) -> dict[TP, int]:
+        """Open a lane for each assigned partition; the offset to read each from."""
+        new = [tp for tp in assigned if tp not in self._lanes]
+        unread = [tp for tp in new if tp.topic == SAMPLES.name and tp not in committed]
+        begins = {**committed, **(await self.app.consumer.earliest_offsets(*unread) if unread else {})}
+        for tp in new:
+            await self._open(tp, begins.get(tp, 0))
+        return {tp: self._lanes[tp].owner.next_offset for tp in assigned}
+
+    async def _owner(self, tp: TP, begin: int) -> Taker:
+        partition = Partition(tp.topic, tp.partition)
+        if tp.topic == SAMPLES.name:
+            return await self._blocking(partial(Sampled, self._store, partition, self._machine.patience, begin))
+        return await self._blocking(partial(Owner, self._store, partition, self._machine.patience))
+
+    async def _open(self, tp: TP, begin: int) -> None:
+        owner = await self._owner(tp, begin)
+        lane = Lane(
+            owner,
+            seek=lambda offset: self._seek(tp, offset),
+            blocking=self._blocking,
+            monotonic_s=self._machine.monotonic_s,
+            save_every_s=self._settings.save_every_s,
+        )
+        self._lanes[tp] = lane
+        self._runs[tp] = asyncio.create_task(self._guard(lane))
+        LOG.info("owns %s from offset %d on", owner.partition, owner.next_offset)
+
+    async def _guard(self, lane: Lane) -> None:
+        """A lane that fails stops the whole worker: nothing later may be acknowledged."""
+        try:
+            await lane.run()
+        except Exception as wrong:  # noqa: BLE001 -- whatever it is, it must stop the worker
+            await self._fail(wrong)
+
+    async def _fail(self, wrong: Exception) -> None:
+        if self._failure is None:
+            self._failure = wrong
+            LOG.critical("stops: %s", wrong)
+            await self.app.crash(wrong)
+
+    async def _seek(self, tp: TP, offset: int) -> None:
+        """Read again from an offset; StreamError where Kafka has let go of it."""
+        earliest = (await self.app.consumer.earliest_offsets(tp))[tp]
+        if earliest > offset:
+            raise StreamError(
+                f"Kafka no longer has the records {offset} to {earliest - 1} of {tp.topic}/{tp.partition}, and neither "
+                "has the store: restore the store from a copy that has them"
+            )
+        await self.app.consumer.seek(tp, offset)
+
+    async def _revoked(self, _: object, *revoked: set[TP], **__: object) -> None:
+        await self._close({tp for tps in revoked for tp in tps})
+
+    async def _close(self, revoked: Iterable[TP]) -> None:
+        closing = [tp for tp in revoked if tp in self._lanes]
+        for tp in closing:
+            self._lanes[tp].close()
+        runs = [self._runs.pop(tp) for tp in closing]
+        if runs:
+            _, late = await asyncio.wait(runs, timeout=DRAIN_S)
+            for run in late:
+                run.cancel()
+        for tp in closing:
+            del self._lanes[tp]
+
+    async def _blocking(self, call: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+    # ------------------------------------------------------------ ticks
+
+    async def _tick_on(self) -> None:
+        """Every `tick_s` seconds of the clock, a tick for each cluster that lives in a partition owned here."""
+        every_s = self._settings.tick_s
+        while every_s:
+            now_s = epoch_s(self._machine.clock())
+            await asyncio.sleep(every_s - now_s % every_s)
+            at_s = epoch_s(self._machine.clock()) // every_s * every_s
+            try:
+                await self._tick(at_s)
+            except StreamError as away:
+                LOG.warning("no tick at %s: %s", instant(at_s), away)
+            except Exception as wrong:  # noqa: BLE001 -- a worker that no longer ticks must not look well
+                await self._fail(wrong)
+                return
+
+    async def _tick(self, at_s: int) -> None:
+        for tp, lane in list(self._lanes.items()):
+            if isinstance(lane.owner, Owner):
+                for cluster, raw in ticks(lane.owner.processor, at_s):
+                    await asyncio.to_thread(self._publisher.put, tp.topic, tp.partition, cluster, raw)
+
+    # ------------------------------------------------------------ health
+
+    def health(self) -> Health:
+        """How far each partition is, and whether one stands still."""
+        now_s = self._machine.monotonic_s()
+        lanes = [
+            LaneHealth(
+                partition=str(lane.owner.partition),
+                next_offset=lane.owner.next_offset,
+                lag=max(0, (self.app.consumer.highwater(tp) or 0) - lane.owner.next_offset),
+                waiting=lane.waiting,
+                last_take_age_s=now_s - lane.ages.took_s,
+                last_commit_age_s=now_s - lane.ages.saved_s,
+                unsaved=lane.owner.unsaved,
+            )
+            for tp, lane in self._lanes.items()
+        ]
+        told = str(self._failure) if self._failure is not None else self._machine.patience.told
+        return Health(tuple(lanes), told, self._settings.stall_s)
+
+
+def application(settings: Settings, folder: Path, worker: Worker) -> faust.App:
+    """The Faust app: one agent per topic, no table, no topic of Faust's own."""
+    app = faust.App(
+        settings.name,
+        broker=f"kafka://{settings.address}",
+        datadir=folder,
+        store="memory://",
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        consumer_auto_offset_reset="earliest",
+        stream_wait_empty=False,
+        broker_commit_interval=1.0,
+        broker_session_timeout=settings.session_s,
+        broker_heartbeat_interval=settings.session_s / 3,
+        web_enabled=bool(settings.health_port),
+        web_bind=settings.health_host,
+        web_host=settings.health_host,
+        web_port=settings.health_port or 6066,
+    )
+    app.transport.Consumer = _consumer(worker)  # type: ignore[misc]  # Faust asks the instance; there is no other way in
+    within_s = settings.take_within_s
+    for topic in (*LOGS, SAMPLES):
+        records = app.topic(topic.name, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw")
+
+        @app.agent(records, name=topic.name, isolated_partitions=True)
+        async def deliver(stream: StreamT[bytes]) -> None:
+            async for events in stream.noack_take(TAKE_RECORDS, within=within_s):  # type: ignore[attr-defined]
+                await worker.deliver(events)
+
+    return app
+
+
+def _consumer(worker: Worker) -> type[Consumer]:
+    class Checkpointed(Consumer):
+        """Faust's consumer, reading on from our checkpoints: this is the one place where it sets positions."""
+
+        async def perform_seek(self) -> None:
+            await super().perform_seek()
+            committed = {tp: offset for tp, offset in self._committed_offset.items() if offset is not None}
+            for tp, offset in (await worker.positions(self.assignment(), committed)).items():
+                await self.seek(tp, offset)
+                self._committed_offset[tp] = offset or None
+
+    return Checkpointed
