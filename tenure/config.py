@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -27,6 +29,17 @@ ServerAddress = Annotated[str, AfterValidator(_address)]
 """`http[s]://[user@]host[:port][/database]`."""
 
 
+def _replicas(text: str) -> str:
+    """A cluster's name, or a ValueError that says where it stands."""
+    if not re.fullmatch(r"[\w.-]+", text):
+        raise ValueError("write the name that `remote_servers` of the ClickHouse servers has for the cluster")
+    return text
+
+
+ReplicatedCluster = Annotated[str, AfterValidator(_replicas)]
+"""A cluster of ClickHouse servers, of one shard."""
+
+
 class Settings(Config):
     """The whole file; every key may be left out.
 
@@ -36,6 +49,7 @@ class Settings(Config):
 
     data: Path | None = None
     clickhouse: ServerAddress | None = None
+    clickhouse_cluster: ReplicatedCluster | None = None
     cluster: Name | None = None
     author: Name | None = None
     slurm: dict[str, SourceConfig] = Field(default_factory=dict)
@@ -44,10 +58,19 @@ class Settings(Config):
 
 def server_address(text: str) -> str:
     """The address in TENURE_CLICKHOUSE; raises ConfigError."""
+    return _checked(_address, "TENURE_CLICKHOUSE", text)
+
+
+def replicated_cluster(text: str) -> str:
+    """The name in TENURE_CLICKHOUSE_CLUSTER; raises ConfigError."""
+    return _checked(_replicas, "TENURE_CLICKHOUSE_CLUSTER", text)
+
+
+def _checked(check: Callable[[str], str], variable: str, text: str) -> str:
     try:
-        return _address(text)
+        return check(text)
     except ValueError as wrong:
-        raise ConfigError(f"TENURE_CLICKHOUSE: {wrong} (it is {text!r})") from wrong
+        raise ConfigError(f"{variable}: {wrong} (it is {text!r})") from wrong
 
 
 def settings(text: str, what: str) -> Settings:

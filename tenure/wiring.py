@@ -20,11 +20,12 @@ from ledger.store.errors import StoreBusy, StoreError
 from streams.runtime.collector import calm
 from streams.runtime.embedded import Embedded
 from streams.sources.config import ConfigError
-from tenure.config import Settings, read_settings, server_address
+from tenure.config import Settings, read_settings, replicated_cluster, server_address
 
 CONFIG: Final = "TENURE_CONFIG"
 DATA: Final = "TENURE_DATA"
 CLICKHOUSE: Final = "TENURE_CLICKHOUSE"
+CLUSTER: Final = "TENURE_CLICKHOUSE_CLUSTER"
 PASSWORD: Final = "TENURE_CLICKHOUSE_PASSWORD"  # noqa: S105 -- the variable's name
 CONFIG_NAME: Final = "tenure.toml"
 BOOK: Final = "book"
@@ -34,10 +35,14 @@ LOCK: Final = "writer.lock"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the book is kept: a data folder, and the address of a ClickHouse server if it is kept there."""
+    """Where the book is kept: a data folder, and the address of a ClickHouse server if it is kept there.
+
+    `cluster` is the name of the servers' cluster, if the server is a replica of one.
+    """
 
     folder: Path
     server: str | None = None
+    cluster: str | None = None
 
     @property
     def book(self) -> Path:
@@ -91,8 +96,12 @@ def load_settings(given: Path | None) -> Settings:
 def place(given: Path | None, settings: Settings) -> Place:
     """Where the book is: `--data`, else $TENURE_DATA, else `data` in the settings, else ~/.local/share/tenure."""
     folder = given or _path(DATA) or settings.data or _home("XDG_DATA_HOME", ".local/share") / "tenure"
-    given_address = os.environ.get(CLICKHOUSE)
-    return Place(folder.expanduser(), server_address(given_address) if given_address else settings.clickhouse)
+    address, cluster = os.environ.get(CLICKHOUSE), os.environ.get(CLUSTER)
+    return Place(
+        folder.expanduser(),
+        server_address(address) if address else settings.clickhouse,
+        replicated_cluster(cluster) if cluster else settings.clickhouse_cluster,
+    )
 
 
 def is_default(where: Place) -> bool:
@@ -125,7 +134,7 @@ def _home(variable: str, below: str) -> Path:
 def open_store(where: Place) -> Iterator[ClickHouse]:
     """The book's store with its tables up to date, closed afterwards. Raises a StoreError."""
     _make(where.folder)
-    store = _server(where.server) if where.server else open_chdb(str(where.book))
+    store = _server(where.server, where.cluster) if where.server else open_chdb(str(where.book))
     try:
         store.migrate()
         yield store
@@ -159,7 +168,7 @@ def _make(folder: Path) -> None:
         ) from wrong
 
 
-def _server(address: str) -> ClickHouse:
+def _server(address: str, cluster: str | None) -> ClickHouse:
     parts = urlsplit(address)
     secure = parts.scheme == "https"
     return open_server(
@@ -169,4 +178,5 @@ def _server(address: str) -> ClickHouse:
         password=os.environ.get(PASSWORD, ""),
         secure=secure,
         database=parts.path.strip("/") or "tenure",
+        cluster=cluster,
     )

@@ -192,6 +192,7 @@ class ClickHouse:
         self._insert("partition_checkpoints", columns_of(_CheckpointRow, [row]))
 
     def checkpoints(self, generation: str) -> dict[Partition, dict[str, Checkpoint]]:
+        self._catch_up("partition_checkpoints")
         found: dict[Partition, dict[str, Checkpoint]] = {}
         for row in self._rows("checkpoints", {"generation": generation}, {"facts": "bytes"}):
             checkpoint = Checkpoint(row[0], row[1], Position(*row[2:6]), *row[6:])

@@ -21,6 +21,8 @@ VIEWS = "views"
 MIGRATED = "SELECT name, '' FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'"
 """Whether there was a migration before: a book in use is opened without a statement that changes tables."""
 
+APPLIED = "SELECT name, hash FROM schema_migrations FINAL"
+
 MIGRATIONS_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_migrations
 (
@@ -40,7 +42,7 @@ def migrate(command: Command, rows: Rows) -> None:
     """Apply what is missing; raise SchemaTooNew or StoreError, tables untouched, where that is unsafe."""
     if not rows(MIGRATED):
         command(MIGRATIONS_TABLE)
-    applied = dict(rows("SELECT name, hash FROM schema_migrations FINAL"))
+    applied = dict(rows(APPLIED))
     migrations = read("migrations")
     _check(applied, migrations)
     for name, text in migrations.items():

@@ -28,6 +28,7 @@ def test_a_slurm_source_is_called_by_its_table():
         ("[files.x]\ncluster = 'x'", "files.x.columns: is missing"),
         ('clickhouse = "ch.example.org"', "clickhouse: write an address like https://"),
         ('clickhouse = "https://u:secret@ch.example.org"', "TENURE_CLICKHOUSE_PASSWORD"),
+        ('clickhouse_cluster = "a b"', "clickhouse_cluster: write the name that `remote_servers`"),
         ("slurm = 3", "slurm:"),
     ],
 )

@@ -12,7 +12,8 @@ from tenure.config import Settings
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     """A home without anything of Tenure's, and an environment without its variables."""
-    for name in ("TENURE_DATA", "TENURE_CONFIG", "TENURE_CLICKHOUSE", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+    ours = ("TENURE_DATA", "TENURE_CONFIG", "TENURE_CLICKHOUSE", "TENURE_CLICKHOUSE_CLUSTER")
+    for name in (*ours, "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -52,6 +53,17 @@ def test_a_server_is_said_by_the_environment_or_the_configuration(bare: pytest.M
     assert wiring.place(None, configured).server == "https://a.example.org"
     bare.setenv("TENURE_CLICKHOUSE", "http://b.example.org")
     assert str(wiring.place(None, configured)) == "http://b.example.org"
+
+
+def test_a_cluster_is_said_by_the_environment_or_the_configuration(bare: pytest.MonkeyPatch):
+    configured = Settings(clickhouse="https://a.example.org", clickhouse_cluster="lab")
+    assert wiring.place(None, Settings()).cluster is None
+    assert wiring.place(None, configured).cluster == "lab"
+    bare.setenv("TENURE_CLICKHOUSE_CLUSTER", "other")
+    assert wiring.place(None, configured).cluster == "other"
+    bare.setenv("TENURE_CLICKHOUSE_CLUSTER", "it's")
+    with pytest.raises(ConfigError, match="TENURE_CLICKHOUSE_CLUSTER: write the name"):
+        wiring.place(None, configured)
 
 
 def test_the_clock_is_aware_and_ids_are_new():
