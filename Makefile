@@ -1,14 +1,15 @@
 # `make demo` and `make test` start from nothing but python3 (3.11 or newer) and a package index.
 PYTHON ?= python3
 DATA ?=
+PORT ?= 9092
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format cover chaos bench lock clean
+.PHONY: help setup demo test lint format cover chaos bench kafka-up kafka-down lock clean
 MAKEFLAGS += --no-print-directory
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
 setup: .venv/.ready ## the environment, from the lock; instant when nothing changed
 
@@ -48,6 +49,12 @@ chaos: setup ## kill, restart, compare; minutes
 
 bench: setup ## what is fast, and how fast
 	@if test -e bench/__main__.py; then $(BIN)/python -m bench; else echo "There is no bench/__main__.py yet."; fi
+
+kafka-up: ## a Kafka node on loopback, without Docker; PORT=9092, and DATA=dir keeps its records there
+	@$(PYTHON) deploy/kafka/node.py up --port $(PORT) $(if $(DATA),--data "$(DATA)")
+
+kafka-down: ## stop it; the records stay
+	@$(PYTHON) deploy/kafka/node.py down $(if $(DATA),--data "$(DATA)")
 
 lock: .venv/.locked ## requirements.lock from pyproject.toml; UPGRADE=1 takes newer versions
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
