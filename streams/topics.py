@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from ledger.events import GpuSampled
@@ -30,7 +30,8 @@ class Topic:
     key: str
     partitions: int
     kept_s: int
-    settings: Mapping[str, str] = field(default_factory=dict)
+    stamped: bool = True
+    """The broker says when a record was recorded: a producer's clock may be wrong, and then the log would be."""
 
     def config(self, replication: int) -> dict[str, str]:
         """The broker's settings for it, by their names there."""
@@ -40,17 +41,14 @@ class Topic:
             "max.message.bytes": str(LARGEST_RECORD_BYTES),
             "min.insync.replicas": str(max(1, replication - 1)),
             "unclean.leader.election.enable": "false",
-            **self.settings,
+            "message.timestamp.type": "LogAppendTime" if self.stamped else "CreateTime",
         }
 
 
-STAMPED: Final = {"message.timestamp.type": "LogAppendTime"}
-"""The broker says when a record was recorded; a producer's clock may be wrong, and then the log would be."""
-
-EVENTS: Final = Topic("tenure.events", "events of clusters", "cluster", 12, 30 * DAY_S, STAMPED)
-SAMPLES: Final = Topic("tenure.samples", "samples of GPUs", "cluster/node", 12, 3 * DAY_S, STAMPED)
-DIRECTORY: Final = Topic("tenure.directory", "accounts' titles, leads and requests", "account", 1, 30 * DAY_S, STAMPED)
-DEAD_LETTERS: Final = Topic("tenure.dead-letter", "what was not taken, with the reason", "cluster", 3, 90 * DAY_S)
+EVENTS: Final = Topic("tenure.events", "events of clusters", "cluster", 12, 30 * DAY_S)
+SAMPLES: Final = Topic("tenure.samples", "samples of GPUs", "cluster/node", 12, 3 * DAY_S)
+DIRECTORY: Final = Topic("tenure.directory", "accounts' titles, leads and requests", "account", 1, 30 * DAY_S)
+DEAD_LETTERS: Final = Topic("tenure.dead-letter", "what was refused, and why", "cluster", 3, 90 * DAY_S, stamped=False)
 
 TOPICS: Final = (EVENTS, SAMPLES, DIRECTORY, DEAD_LETTERS)
 LOGS: Final = (EVENTS, DIRECTORY)

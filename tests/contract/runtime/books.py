@@ -23,6 +23,8 @@ WHERE gone = 0
 """
 """Sums of fractions, whose last digits depend on the order of adding."""
 
+LOGGED = ("events", "dead_letters")
+
 ASKED = {
     **{table: f"SELECT * FROM {table} FINAL" for table in TABLES.values() if table != "open_hours"},
     **{table: f"SELECT * FROM {table} FINAL" for table in ("events", "dead_letters", "accounts", "share_requests")},
@@ -34,9 +36,17 @@ ASKED = {
 """Of checkpoints, what does not depend on where they were taken; of provisional hours, the last."""
 
 
-def contents(store: Store) -> dict[str, list[str]]:
-    """Every table, each row as text."""
-    return {name: [repr(row) for row in store.query(f"{sql} ORDER BY ALL").rows] for name, sql in ASKED.items()}
+PLACELESS = {
+    **{name: f"SELECT * EXCEPT (topic, `partition`, `offset`, `index`) FROM {name} FINAL" for name in LOGGED},
+    "checkpoints": f"{ASKED['checkpoints']} WHERE cluster != ''",
+}
+"""What does not depend on how a log is laid out: its records of no cluster are counted by partition."""
+
+
+def contents(store: Store, *, placed: bool = True) -> dict[str, list[str]]:
+    """Every table, each row as text; without places in the log unless `placed`."""
+    asked = ASKED if placed else {**{name: sql for name, sql in ASKED.items() if name != "position"}, **PLACELESS}
+    return {name: [repr(row) for row in store.query(f"{sql} ORDER BY ALL").rows] for name, sql in asked.items()}
 
 
 def samples(*, hours: int = 12) -> Samples:
@@ -62,3 +72,4 @@ def samples(*, hours: int = 12) -> Samples:
         unknown,
         np.full(len(rows), -1, dtype=np.int32),
     )
+
