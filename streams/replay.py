@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ledger.archive import ArchivedEvent, DeadLetter
-from ledger.checkpoint import Checkpoint, Partition, Position
+from ledger.checkpoint import Checkpoint, Partition, Position, by_cluster
 from ledger.store.protocol import Store
+from streams.directory import Directory
 from streams.intake import Record, from_archive
 from streams.processor import Folded, Processor
 
@@ -20,7 +21,7 @@ Progress = Callable[[int], None]
 
 @dataclass(slots=True)
 class Replayed:
-    """What the log came to: checkpoints by partition and cluster, dead letters, outcomes by name.
+    """What the log came to: checkpoints by partition and cluster, dead letters, the directory, outcomes by name.
 
     `misfiled` are places whose columns do not say what their bytes say. `last` is the place of each cluster's last
     record in each partition, `ends` that of each partition's.
@@ -28,6 +29,7 @@ class Replayed:
 
     checkpoints: dict[Partition, dict[str, Checkpoint]] = field(default_factory=dict)
     dead_letters: list[DeadLetter] = field(default_factory=list)
+    directory: Directory = field(default_factory=Directory)
     outcomes: Counter[str] = field(default_factory=Counter)
     misfiled: list[ArchivedEvent] = field(default_factory=list)
     last: dict[tuple[Partition, str], Position] = field(default_factory=dict)
@@ -56,6 +58,19 @@ def replay(
         store.save_checkpoint(generation, checkpoint)
         replayed.checkpoints.setdefault(checkpoint.position.of, {})[checkpoint.cluster] = checkpoint
     return replayed
+
+
+def sum_samples(
+    store: Store, generation: str, checkpoints: dict[Partition, dict[str, Checkpoint]], progress: Progress | None = None
+) -> None:
+    """Sum samples by the runs of a replayed generation: the sums are no part of the log."""
+    found = by_cluster(checkpoints)
+    for cluster, since_s in store.query("sampled_since").rows:
+        at = found.get(str(cluster))
+        if at is not None:
+            store.roll_up_samples(generation, str(cluster), int(str(since_s)), at.closed_until_s, at.ticked_s)
+        if progress is not None:
+            progress(1)
 
 
 def _partition(
@@ -91,6 +106,7 @@ def _place(record: Record) -> Position:
 
 def _count(folded: Folded, batch: list[Record], replayed: Replayed, progress: Progress | None) -> None:
     replayed.dead_letters += folded.dead_letters
+    replayed.directory.take(folded)
     replayed.outcomes += folded.outcomes
     replayed.records += len(batch)
     for record in batch:

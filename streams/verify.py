@@ -1,8 +1,9 @@
 """Whether the book can be believed, judged from what is stored alone.
 
 Three looks: the books' own sums (SQL), the log's places and hashes, and the whole log folded anew beside the stored
-rows. Any change of a stored row of the book that is not a consistent rewrite of log, rows and hashes is found by at
-least one. The directory (titles, requests) and samples are not part of the book.
+rows. Any change of a stored row of the book or the directory that is not a consistent rewrite of log, rows and hashes
+is found by at least one. Sums of samples are made again where the samples are still there; of the samples themselves,
+and of dead letters that stand in no log (rows of imported files), there is nothing to compare with.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Final, Literal
 from ledger.checkpoint import Checkpoint, Partition, Position
 from ledger.facts import decode, encode
 from ledger.store.protocol import Store, Table
-from streams.replay import Progress, Replayed, replay
+from streams.directory import differing
+from streams.replay import Progress, Replayed, replay, sum_samples
 
 SCRATCH: Final = "verify"
 """The generation the log is folded into to be compared; dropped afterwards."""
@@ -164,6 +166,8 @@ def _compare(report: Report, store: Store, generation: str, checkpoints: Checkpo
         places = tuple(f"{a.topic}/{a.partition} at {a.offset}" for a in anew.misfiled[:EXAMPLES])
         report.findings.append(Finding("error", "misfiled", sentence, len(anew.misfiled), places))
     _dead_letters(report, store, anew)
+    _directory(report, store, anew)
+    _samples(report, store, generation, anew)
 
 
 def _checkpoints(checkpoints: Checkpoints, anew: Replayed) -> Iterator[tuple[str, str]]:
@@ -224,7 +228,24 @@ def _dead_letters(report: Report, store: Store, anew: Replayed) -> None:
     made = set(anew.dead_letters)
     if kept != made:
         sentence = (
-            f"the dead letters are not what the log comes to: {len(kept - made)} too many or changed, "
+            f"the dead letters of the log are not what it comes to: {len(kept - made)} too many or changed, "
             f"{len(made - kept)} missing"
         )
         report.findings.append(Finding("error", "dead_letters", sentence, len(kept ^ made)))
+
+
+def _directory(report: Report, store: Store, anew: Replayed) -> None:
+    stored = (store.query(name).rows for name in ("directory_accounts", "directory_requests"))
+    for table, too_many, missing in differing(anew.directory, *stored):
+        sentence = (
+            f"{table} is not what the log comes to: {len(too_many)} rows too many or changed, {len(missing)} missing"
+        )
+        names = tuple(dict.fromkeys((*too_many, *missing)))
+        report.findings.append(Finding("error", table, sentence, len(names), names[:EXAMPLES]))
+
+
+def _samples(report: Report, store: Store, generation: str, anew: Replayed) -> None:
+    """A warning: a source may have named a run's GPUs after its hours were summed."""
+    sum_samples(store, SCRATCH, anew.checkpoints)
+    sentence = "sums of samples are not what the samples come to; `tenure replay --switch` makes all of them again"
+    _add(report, "run_gpu_hours", sentence, store.query("check_samples", {"a": generation, "b": SCRATCH}), "warning")

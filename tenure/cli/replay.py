@@ -10,10 +10,10 @@ from rich.table import Table
 from ledger.checkpoint import by_cluster
 from ledger.store.protocol import Store, TableDifference
 from streams.replay import replay as fold_anew
+from streams.replay import sum_samples
 from tenure import wiring
 from tenure.cli import exits, options, output
 from tenure.cli.desk import open_place, unfolded
-from tenure.cli.queries import read
 from tenure.cli.text import NONE, count, gpu_hours, plural
 
 ACCOUNTS_SHOWN = 30
@@ -76,14 +76,11 @@ def _fold(store: Store, made: str, total: int) -> int:
 
 def _sum_samples(store: Store, made: str) -> None:
     """The sums of GPU samples are no part of the log: made again from the samples there are."""
-    checkpoints = by_cluster(store.checkpoints(made))
-    spans = [(str(r[0]), int(str(r[1]))) for r in store.query(read("sampled_since")).rows if str(r[0]) in checkpoints]
+    checkpoints = store.checkpoints(made)
     with output.bars() as bars:
-        bar = bars.bar("Summing samples by run and hour", len(spans))
-        for cluster, since_s in spans:
-            at = checkpoints[cluster]
-            store.roll_up_samples(made, cluster, since_s, at.closed_until_s, at.ticked_s)
-            bar.advance(1)
+        bar = bars.bar("Summing samples by run and hour", len(by_cluster(checkpoints)))
+        sum_samples(store, made, checkpoints, bar.advance)
+        bar.done()
 
 
 def _tell(

@@ -15,7 +15,7 @@ from streams.replay import Replayed, replay
 from streams.runtime.embedded import LOG, Embedded
 from streams.verify import SCRATCH, Report, verify
 from streams.verify import _of_partition as of_partition
-from tests.contract.runtime.feeds import clock, seeded
+from tests.contract.runtime.feeds import clock, seeded, told
 from tests.contract.runtime.kept import KEYS
 from tests.support.chdb import fresh_store
 
@@ -52,9 +52,11 @@ OF_THE_FOLD = (
 OF_THE_LOG = (
     (Tampering("events", "raw = concat(raw, ' ')", "`offset` + 1000 AS `offset`"), LOG_FAULTS),
     (Tampering("dead_letters", "reason = 'none'", "`offset` + 1000 AS `offset`"), {"dead_letters"}),
+    (Tampering("accounts", "title = 'mine'", "concat(account, 'x') AS account"), {"accounts"}),
+    (Tampering("share_requests", "share_percent = '99'", "concat(request, 'x') AS request"), {"share_requests"}),
     (Tampering("partition_checkpoints", "facts_hash = facts_hash + 1", "concat(cluster, 'x') AS cluster"), CHECKPOINT),
 )
-TOUCHED = (*TABLES.values(), "events", "dead_letters", "partition_checkpoints")
+TOUCHED = (*TABLES.values(), "events", "dead_letters", "accounts", "share_requests", "partition_checkpoints")
 
 
 @pytest.fixture(scope="module")
@@ -391,3 +393,78 @@ def test_a_dead_letter_of_an_event_that_was_taken_is_found(book: ClickHouse):
     )
     with tampered(book, forged):
         assert errors(verify(book)) == {"dead_letters"}
+
+
+# ---------------------------------------------------------------------- beside the log
+
+
+def test_what_a_directory_holds_is_the_latest_word_of_each_name():
+    """Stated twice, out of order, and twice for one instant: of these the later in the log holds."""
+    first, later = "2026-03-02T01:00:00Z", "2026-03-02T02:00:00Z"
+    said = [("B", later), ("A", first), ("C", later), ("D", first)]
+    lines = [told("account.opened", title, {"account": "lab", "title": title}, time=time) for title, time in said]
+    with fresh_store() as store:
+        Embedded(store, clock).ingest(
+            [*lines, told("account.closed", "z", {"account": "x"}, time="1850-01-01T00:00:00Z")]
+        )
+        assert store.query("SELECT title FROM accounts FINAL WHERE account = 'lab'").rows == [("C",)]
+        assert verify(store).errors == []
+
+
+def test_dead_letters_of_files_stand_in_no_log_and_are_left_alone(book: ClickHouse):
+    with tampered(book, copied("dead_letters", "'import/jobs.txt' AS topic", "1")):
+        assert verify(book).errors == []
+
+
+SUM = "job = '7' AND toHour(hour) = 1"
+
+
+@pytest.fixture(scope="module")
+def sampled() -> Iterator[ClickHouse]:
+    """A run of three hours whose GPU was sampled; those of the first hour have expired."""
+    run = {"job": "7", "attempt": "1", "user": "ann", "started_at": minute(0), "ended_at": minute(180)}
+    placed = {**run, "placements": [{"node": "n1", "gpus_milli": 1000}]}
+    busy = [{"index": 0, "utilization_pct": 50}]
+    span = {"cluster": "c", "node": "n1", "gpus": busy}
+    samples = [
+        told("gpu.sampled", f"s{n}", {**span, "since": minute(n), "until": minute(n + 30)}) for n in range(0, 180, 30)
+    ]
+    ticks = [told("clock.ticked", f"t{n}", {"cluster": "c", "at": minute(n)}, time=minute(n)) for n in (5, 185)]
+    node = {"node": "n1", "gpu_type": "h100", "gpus_milli": 2000, "state": "available"}
+    with fresh_store() as store:
+        runtime = Embedded(store, clock)
+        runtime.ingest([told("node.observed", "n", {"cluster": "c", **node}, time=minute(0)), ticks[0]])
+        runtime.ingest([told("run.observed", "r", {"cluster": "c", **placed}, time=minute(180)), *samples, ticks[1]])
+        store._command(f"ALTER TABLE gpu_samples DELETE WHERE at < '2026-03-02 01:00:00' {NOW}")
+        assert store.query("SELECT count() FROM run_gpu_hours FINAL").rows == [(3,)]
+        yield store
+
+
+def minute(n: int) -> str:
+    return f"2026-03-02T{n // 60:02}:{n % 60:02}:00Z"
+
+
+def test_sums_of_samples_are_believed_also_where_the_samples_have_expired(sampled: ClickHouse):
+    assert verify(sampled).findings == []
+    assert sampled.query("SELECT DISTINCT generation FROM run_gpu_hours").rows == [("g1",)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        changed("run_gpu_hours", "utilized_gpu_ms = utilized_gpu_ms + 1", SUM),
+        deleted("run_gpu_hours", SUM),
+        copied("run_gpu_hours", "'8' AS job", SUM),
+    ],
+)
+def test_a_sum_of_samples_that_was_changed_deleted_or_inserted_is_found(sampled: ClickHouse, statement: str):
+    sampled._command("CREATE TABLE kept_run_gpu_hours AS run_gpu_hours")
+    sampled._command("INSERT INTO kept_run_gpu_hours SELECT * FROM run_gpu_hours")
+    try:
+        sampled._command(statement)
+        report = verify(sampled)
+    finally:
+        sampled._command("TRUNCATE TABLE run_gpu_hours")
+        sampled._command("INSERT INTO run_gpu_hours SELECT * FROM kept_run_gpu_hours")
+        sampled._command("DROP TABLE kept_run_gpu_hours SYNC")
+    assert [(f.name, f.count, f.severity) for f in report.findings] == [("run_gpu_hours", 1, "warning")]
