@@ -25,6 +25,7 @@ from ledger.store.columns import columns_of
 from ledger.store.errors import StoreError, answered, translated, written
 from ledger.store.migrate import migrate
 from ledger.store.protocol import AccountEntry, Limits, Samples, ShareRequest, Table, TableDifference, Value
+from ledger.store.readers import readable
 from ledger.store.sql import read
 from ledger.units import hour_ceil_s, hour_floor_s
 
@@ -89,15 +90,25 @@ def open_server(
         )
 
     where = f"the ClickHouse server {host}:{port}"
-    return ClickHouse(connect, where=where, database=database, cluster=Cluster(cluster) if cluster else None)
+    replicas = Cluster(cluster) if cluster else None
+    return ClickHouse(connect, where=where, database=database, has_users=True, cluster=replicas)
 
 
 class ClickHouse:
     """A `Store` on ClickHouse; open one with `open_chdb` or `open_server`."""
 
-    def __init__(self, connect: Connect, *, where: str, database: str, cluster: Cluster | None = None) -> None:
+    def __init__(
+        self,
+        connect: Connect,
+        *,
+        where: str,
+        database: str,
+        has_users: bool = False,
+        cluster: Cluster | None = None,
+    ) -> None:
         self.where: Final = where
         self.database: Final = database
+        self.has_users: Final = has_users
         self.cluster: Final = cluster
         self._connect: Final = connect
         self._idle: Final[LifoQueue[Client]] = LifoQueue()
@@ -109,7 +120,7 @@ class ClickHouse:
         if cluster:
             check_shards(cluster, dict(self._name_pairs(read("queries")["cluster_shards"])), where)
         if not self._name_pairs(f"SELECT name, '' FROM system.databases WHERE name = '{database}'"):  # noqa: S608
-            self._define(f"CREATE DATABASE IF NOT EXISTS {database}")
+            self._command(self._as_run(f"CREATE DATABASE IF NOT EXISTS {database}"))
         with translated(where):
             self._enter(self._writer, WRITER_SETTINGS | (CLUSTER_SETTINGS if cluster else {}))
 
@@ -117,7 +128,7 @@ class ClickHouse:
         with self._writing:
             there = {name for name, _ in self._name_pairs(f"SELECT name, '' FROM ({read('queries')['tables']})")}  # noqa: S608
             self._sync(*(there & {"schema_migrations", "generations"}))
-            migrate(self._define, self._name_pairs)
+            migrate(self._command, self._name_pairs, self._as_run)
             self._types.clear()
             if not self._name_pairs("SELECT generation, '' FROM generations LIMIT 1"):
                 self._command(f"INSERT INTO generations VALUES ('{FIRST_GENERATION}', 1)")  # noqa: S608
@@ -320,9 +331,11 @@ class ClickHouse:
         with translated(self.where):
             return self._writer.command(sql)
 
-    def _define(self, statement: str) -> object:
-        """Run a statement that makes or changes tables, on all replicas of a cluster."""
-        return self._command(self.cluster.statement(statement) if self.cluster else statement)
+    def _as_run(self, statement: str) -> str:
+        """A statement that makes or changes tables, as it runs here: for readers, and on all replicas of a cluster."""
+        if self.has_users:
+            statement = readable(statement)
+        return self.cluster.statement(statement) if self.cluster else statement
 
     def _catch_up(self, *tables: str) -> None:
         """Before a read that must see the latest write, whichever replica took it."""

@@ -6,7 +6,7 @@ since is noticed, and tables that a newer Tenure made are refused by the name of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 
 from ledger.store.errors import SchemaTooNew, StoreError
@@ -14,6 +14,7 @@ from ledger.store.sql import read, statements
 
 Command = Callable[[str], object]
 Rows = Callable[[str], list[tuple[str, str]]]
+AsRun = Callable[[str], str]
 
 VIEWS = "views"
 """Name under which the views' common hash is kept."""
@@ -38,23 +39,26 @@ COMMENT 'What was applied to this database'
 """
 
 
-def migrate(command: Command, rows: Rows) -> None:
-    """Apply what is missing; raise SchemaTooNew or StoreError, tables untouched, where that is unsafe."""
+def migrate(command: Command, rows: Rows, as_run: AsRun = str) -> None:
+    """Apply what is missing; raise SchemaTooNew or StoreError, tables untouched, where that is unsafe.
+
+    `as_run` gives each statement the form this database wants. Views in another form are replaced.
+    """
     if not rows(MIGRATED):
-        command(MIGRATIONS_TABLE)
+        command(as_run(MIGRATIONS_TABLE))
     applied = dict(rows(APPLIED))
     migrations = read("migrations")
     _check(applied, migrations)
     for name, text in migrations.items():
         if name not in applied:
-            _apply(command, name, text)
+            _apply(command, name, map(as_run, statements(text)))
             applied[name] = digest(text)
             _record(command, name, applied[name], len(applied))
-    views = read("views")
-    wanted = digest("\n".join(views.values()))
+    views = {name: [as_run(statement) for statement in statements(text)] for name, text in read("views").items()}
+    wanted = digest("\n".join(statement for view in views.values() for statement in view))
     if applied.get(VIEWS) != wanted:
-        for name, text in views.items():
-            _apply(command, name, text)
+        for name, view in views.items():
+            _apply(command, name, view)
         _record(command, VIEWS, wanted, 0)
 
 
@@ -78,8 +82,8 @@ def _check(applied: Mapping[str, str], migrations: Mapping[str, str]) -> None:
         )
 
 
-def _apply(command: Command, name: str, text: str) -> None:
-    for statement in statements(text):
+def _apply(command: Command, name: str, made: Iterable[str]) -> None:
+    for statement in made:
         try:
             command(statement)
         except StoreError as error:
