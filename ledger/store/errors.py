@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ class StoreBusy(StoreError):
 
 
 class StoreFull(StoreError):
-    """The disk is full; nothing of the failed write is kept."""
+    """The disk is full, or what this process may write of it; nothing of the failed write is kept."""
 
 
 class StoreUnreachable(StoreError):
@@ -110,7 +111,13 @@ REFUSED = {
 
 _NOT_STARTED = "Error initializing EmbeddedServer"
 _OTHER_PATH = re.compile(r"already initialized with path '(?P<held>[^']*)'")
-_NO_SPACE = re.compile(r"No space left on device|NOT_ENOUGH_SPACE")
+_FULL = {
+    errno.ENOSPC: ("no space left", "free some"),
+    errno.EDQUOT: ("the disk quota is used up", "free some, or have it raised"),
+    errno.EFBIG: ("a file would be larger than this process may write", "raise its limit (`ulimit -f`)"),
+}
+"""How a disk can be full for a writer, and what to do."""
+_NO_SPACE = re.compile("|".join((*map(os.strerror, _FULL), "NOT_ENOUGH_SPACE")))
 _FOLDER = re.compile(r"filesystem error: in \w+: (?P<why>[^\[\n]+)")
 _REFUSED_BY_HOST = re.compile(r"\[Errno -?\d+\] (?P<why>[^\")]+)")
 _SYNTAX = re.compile(r"Syntax error: failed at position \d+( \((?P<near>.*?)\))?.*")
@@ -143,8 +150,10 @@ def _translate(error: Exception, where: str) -> StoreError:
         return StoreBusy(f"this process already has {other['held']} open, and chDB allows one folder: close it")
     if folder := _FOLDER.search(text):
         return StoreError(f"{where} cannot be opened as a data folder: {folder['why'].strip()}")
-    if code == NOT_ENOUGH_SPACE or _NO_SPACE.search(text):
-        return StoreFull(f"no space left for {where}: free some, then start again; nothing written was lost")
+    full = _NO_SPACE.search(text)
+    if code == NOT_ENOUGH_SPACE or full:
+        found, advice = _full(full[0] if full else "")
+        return StoreFull(f"{found} for {where}: {advice}, then start again; nothing written was lost")
     if isinstance(error, OSError) or code in UNREACHABLE or (code is None and _is_transport(error)):
         why = _REFUSED_BY_HOST.search(text)
         return StoreUnreachable(f"{where} does not answer: {why['why'] if why else _sentence(text)}")
@@ -157,6 +166,11 @@ def _translate(error: Exception, where: str) -> StoreError:
     if code in REFUSED:
         return QueryRefused(_sentence(text))
     return StoreError(f"{where}: {_sentence(text)}")
+
+
+def _full(words: str) -> tuple[str, str]:
+    """What is full, in the operating system's words, and what to do; else it is the disk."""
+    return next((told for number, told in _FULL.items() if os.strerror(number) == words), _FULL[errno.ENOSPC])
 
 
 def _holder(folder: str) -> str | None:
@@ -187,8 +201,9 @@ def translated(where: str) -> Iterator[None]:
     except ClickHouseError as error:
         raise _translate(error, where) from error
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise StoreFull(f"no space left for the temporary file of a write to {where}: free some") from error
+        if error.errno in _FULL:
+            found, advice = _FULL[error.errno]
+            raise StoreFull(f"{found} for the temporary file of a write to {where}: {advice}") from error
         raise _translate(error, where) from error
 
 

@@ -1,6 +1,7 @@
 """Errors of the database as sentences a person can act on."""
 
 import errno
+import os
 
 import pytest
 from clickhouse_connect.driver.exceptions import (
@@ -32,6 +33,10 @@ CASES = [
     ),
     (DatabaseError("write failed: errno: 28, strerror: No space left on device", code=75), StoreFull),
     (OSError(errno.ENOSPC, "No space left on device", "/tmp/x.native"), StoreFull),
+    (OSError(errno.EFBIG, "File too large"), StoreFull),
+    (OSError(errno.EDQUOT, "Disk quota exceeded"), StoreFull),
+    (DatabaseError("Cannot write to file: , errno: 27, strerror: File too large", code=75), StoreFull),
+    (DatabaseError("Cannot write to file: , errno: 122, strerror: Disk quota exceeded", code=75), StoreFull),
     (OSError(errno.EACCES, "Permission denied"), StoreUnreachable),
     (OperationalError('Error ... [Errno 111] Connection refused")) executing'), StoreUnreachable),
     (DatabaseError("HTTP driver received HTTP status 502, server response: Bad Gateway"), StoreUnreachable),
@@ -79,6 +84,19 @@ def test_no_message_shows_the_machinery(raised: Exception, _expected: type[Store
 def test_a_full_disk_names_the_folder_and_what_to_do():
     with pytest.raises(StoreFull, match="no space left for /data/book: free some"), translated("/data/book"):
         raise CASES[0][0]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (errno.ENOSPC, "no space left for the temporary file of a write to /data/book: free some"),
+        (errno.EDQUOT, "the disk quota is used up for the temporary file of a write to /data/book: free some, or"),
+        (errno.EFBIG, "a file would be larger than this process may write for the temporary file of a write to"),
+    ],
+)
+def test_a_full_disk_a_quota_and_a_limit_on_files_are_told_apart(error: int, told: str):
+    with pytest.raises(StoreFull, match=told), translated("/data/book"):
+        raise OSError(error, os.strerror(error))
 
 
 def test_a_fault_of_ours_is_not_dressed_up():
