@@ -34,7 +34,7 @@ from ledger.events import (
 )
 from ledger.horizon import out_of_time
 from ledger.jobs import JobFacts
-from ledger.outcomes import APPLIED, REPEATED, Outcome, id_reused
+from ledger.outcomes import APPLIED, REPEATED, Outcome, decided_before
 from ledger.rows import Job, Row, Run
 from ledger.showing import job_row, run_rows
 from ledger.state import State
@@ -169,7 +169,7 @@ class Book:
         known = state.decided.get(key)
         if known is not None:
             if known != content:
-                self.remark(event, *id_reused(event.source, event.id))
+                self.remark(event, *decided_before(event.source, event.id))
             return REPEATED
         state.decided[key] = content
         self.changed["", ""] = None

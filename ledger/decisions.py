@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from ledger.change import Change
 from ledger.corrections import correct_claims, correct_job, grants_in
 from ledger.events import GrantMade, PolicySet, RunReassigned, ShareDecided, SharesSet
-from ledger.outcomes import Refused
+from ledger.outcomes import RefusalName, Refused
 from ledger.policy import PolicyChange
 from ledger.rows import Decision as DecisionRow
 from ledger.rows import Grant as GrantRow
@@ -21,6 +21,20 @@ if TYPE_CHECKING:
     from ledger.book import Book
 
 DecisionEvent = SharesSet | GrantMade | PolicySet | RunReassigned | ShareDecided
+
+
+JUDGED: Final[frozenset[RefusalName]] = frozenset(
+    {
+        "stale_revision",
+        "shares_over_100",
+        "shares_of_own_part",
+        "unknown_parent",
+        "effective_in_a_closed_hour",
+        "beyond_horizon",
+        "already_open",
+    }
+)
+"""How `judge` refuses: the book remembers the decision's id, and passes over whatever comes under it again."""
 
 
 def judge(state: State, event: DecisionEvent) -> Refused | None:

@@ -61,3 +61,15 @@ def id_reused(source: str, event_id: str) -> Doubt:
             "the greater stamp is believed: give each statement an id of its own"
         ),
     )
+
+
+def decided_before(source: str, event_id: str) -> Doubt:
+    """One id, two contents, and it is a decision's."""
+    return (
+        "id_reused",
+        event_id,
+        (
+            f"two different contents came under the id {event_id} of {source}; both are in the archive, and of a "
+            "decision the first counts, also one that was refused: send a corrected decision under a new id"
+        ),
+    )

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ledger.archive import DeadLetter
-from ledger.events import GrantMade, PolicySet, RunReassigned, ShareDecided, SharesSet
+from ledger.decisions import JUDGED, DecisionEvent
 from ledger.store.protocol import Store
 from ledger.units import instant
 from streams.intake import read
@@ -26,6 +26,7 @@ LIMIT = 50
 ALL = 10_000_000
 MICRO = 1_000_000
 ID_LENGTH = 8
+DECIDED_BEFORE = ", which changed nothing: a decision came under its id before; give it a new one if it is another"
 
 app = typer.Typer(no_args_is_help=True, help="List, show and retry what was not taken.")
 Id = Annotated[str, typer.Argument(metavar="ID", help="As `tenure dead-letters list` shows it.")]
@@ -109,14 +110,16 @@ def retry(
     with open_place(data, config) as (store, place, _):
         letter = _found(store, id)
         raw = _renamed(_corrected(letter, file, edit=edit), letter)
+        passed_by = {"repeated"} if isinstance(read(raw), DecisionEvent) else set()
         with wiring.open_runtime(store, place) as runtime:
             outcomes = {name: n for name, n in runtime.ingest([raw]).outcomes.items() if n}
-    taken = bool(outcomes.keys() & {"applied", "repeated"})
+    taken = bool(outcomes.keys() & ({"applied", "repeated"} - passed_by))
     if as_json:
         output.emit({"id": id_of(letter), "outcomes": outcomes, "taken": taken})
     else:
         told = ", ".join(outcomes)
-        output.say(f"{id_of(letter)}: {told}{'' if taken else '; it is a new dead letter'}.")
+        why = "" if taken else DECIDED_BEFORE if passed_by & outcomes.keys() else "; it is a new dead letter"
+        output.say(f"{id_of(letter)}: {told}{why}.")
     if not taken:
         raise typer.Exit(exits.FINDINGS)
 
@@ -134,16 +137,12 @@ def _corrected(letter: DeadLetter, file: Path | None, *, edit: bool) -> bytes:
 
 
 def _renamed(raw: bytes, letter: DeadLetter) -> bytes:
-    """A decision under a new id, recorded anew: one that was refused is known by its id, and would be passed by."""
+    """A decision that was judged under a new id, recorded anew: the book knows it by the old one, and passes it by."""
     event = read(raw)
-    match event:
-        case SharesSet() | GrantMade() | PolicySet() | RunReassigned() | ShareDecided() if event.id == letter.event_id:
-            new = f"{event.id}/{wiring.new_id()[:ID_LENGTH]}"
-            return (
-                event.model_copy(update={"id": new, "recordedtime": None}).model_dump_json(exclude_none=True).encode()
-            )
-        case _:
-            return raw
+    if not isinstance(event, DecisionEvent) or event.id != letter.event_id or letter.reason not in JUDGED:
+        return raw
+    new = f"{event.id}/{wiring.new_id()[:ID_LENGTH]}"
+    return event.model_copy(update={"id": new, "recordedtime": None}).model_dump_json(exclude_none=True).encode()
 
 
 def _read(file: Path) -> bytes:

@@ -77,6 +77,20 @@ def test_a_dead_letter_can_be_sent_again_corrected(copy: Path, tmp_path: Path):
     assert unknown.code == 3
 
 
+def test_a_decision_under_an_id_that_was_decided_on_is_told_to_have_changed_nothing(copy: Path, tmp_path: Path):
+    (listed,) = many(copy, [["dead-letters", "list", "--json"]])
+    (letter,) = listed.json["dead_letters"]
+    named = tmp_path / "named.json"
+    named.write_text(letter["raw_text"].replace(letter["event_id"], "of-mine"))
+    fixed = tmp_path / "fixed.json"
+    fixed.write_text(named.read_text().replace('"expected_revision":1', '"expected_revision":2,"backdated":true'))
+    retry = ["dead-letters", "retry", letter["id"], "--with"]
+    refused, passed_by, told = many(copy, [[*retry, str(named)], [*retry, str(fixed)], [*retry, str(fixed), "--json"]])
+    assert (refused.code, "stale_revision; it is a new dead letter" in refused.out) == (1, True)
+    assert (passed_by.code, "repeated, which changed nothing" in " ".join(passed_by.out.split())) == (1, True)
+    assert told.json["taken"] is False
+
+
 def test_a_replay_can_be_switched_to_with_its_samples(copy: Path):
     used = ["sql", "--json", "SELECT round(sum(utilized_gpu_ms)) AS u FROM report_run_gpu_hours"]
     before, switched, after, back = many(copy, [used, ["replay", "--switch", "--json"], used, ["doctor"]])

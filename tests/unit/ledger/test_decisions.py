@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from ledger.decisions import JUDGED
 from ledger.outcomes import Applied, Refused, Repeated
-from ledger.rows import Correction, Decision, Grant, Run, Share
+from ledger.rows import Correction, Decision, Grant, Remark, Run, Share
 from tests.support.folded import Folded, folded
 from tests.support.said import (
     ended,
@@ -60,6 +61,29 @@ def test_a_decision_is_taken_once_whatever_became_of_it():
     assert book.fold(other) == Repeated()
     assert book.remarks["id_reused"] == 1
     assert book.book.state.shares.revision("*", "lab") == 2
+
+
+def test_a_corrected_decision_takes_a_new_id():
+    """Under the id of a refused one it is passed over, and the remark says so."""
+    book = folded(small_cluster())
+    stale = shares("08:20", "lab", {"a": 10}, 7)
+    assert isinstance(book.fold(stale), Refused)
+    corrected = shares("08:21", "lab", {"a": 10}, 1, id=stale.id)
+    assert book.fold(corrected) == Repeated()
+    (remark,) = book.tables[Remark].values()
+    assert f"under the id {stale.id} of test" in remark.sentence
+    assert "also one that was refused: send a corrected decision under a new id" in remark.sentence
+    assert book.fold(shares("08:22", "lab", {"a": 10}, 1)) == Applied()
+    book.check()
+
+
+def test_what_was_refused_for_its_time_alone_may_come_again_under_its_id():
+    book = folded(small_cluster())
+    early = policy("10:00", window_h=24, recorded="08:10")
+    refused = book.fold(early)
+    assert isinstance(refused, Refused)
+    assert refused.name not in JUDGED
+    assert book.fold(early.model_copy(update={"recordedtime": early.time})) == Applied()
 
 
 def test_a_backdated_set_may_begin_before_the_book():
