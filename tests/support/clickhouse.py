@@ -39,15 +39,16 @@ class ClickHouseServer:
         folder: Path | str | None = None,
         *,
         password: str = "",
-        logins: dict[str, str] | None = None,
         users: Path | str = "",
+        passwords: dict[str, str] | None = None,
         zone: str = "UTC",
     ) -> None:
+        """`users` is a server's users.d file, and `passwords` those it takes from variables of the environment."""
         self._made = None if folder else tempfile.mkdtemp(prefix="tenure-clickhouse-")
         self.folder = str(folder or self._made)
         self.password = password
-        self.logins = logins or {}
         self.users = str(users)
+        self.passwords = passwords or {}
         self.zone = zone
         self.port = 0
         self._process: subprocess.Popen[str] | None = None
@@ -79,12 +80,10 @@ class ClickHouseServer:
         assert self._process is None, "the server runs already"
         arguments = ["--path", self.folder, "--port", str(self.port), "--with-parent"]
         arguments += ["--password", self.password, "--users", self.users]
-        for name, password in self.logins.items():
-            arguments += ["--user", f"{name}:{password}"]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.clickhouse_http", *arguments],
             cwd=ROOT,
-            env=os.environ | {"TZ": self.zone},
+            env=os.environ | {"TZ": self.zone} | self.passwords,
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -122,14 +121,15 @@ class ClickHouseServer:
         """Arm a fault: `refuse`, `lose`, `cut` or `wait`; see tests.support.clickhouse_http."""
         self.post(f"/fault/{kind}?{urlencode(given)}")
 
-    def post(self, path: str, body: bytes = b"") -> bytes:
-        with urlopen(Request(f"{self.address}{path}", data=body, method="POST"), timeout=60) as answer:
+    def post(self, path: str, body: bytes = b"", **headers: str) -> bytes:
+        """Raises urllib's HTTPError for anything but success."""
+        with urlopen(Request(f"{self.address}{path}", data=body, method="POST", headers=headers), timeout=60) as answer:
             return bytes(answer.read())
 
-    def store(self, database: str = "tenure", user: str = "default") -> ClickHouse:
+    def store(self, database: str = "tenure", user: str = "default", password: str | None = None) -> ClickHouse:
         """A store on it, its tables not yet made."""
-        password = self.password if user == "default" else self.logins[user]
-        return open_server(self.host, port=self.port, user=user, password=password, database=database)
+        given = self.password if password is None else password
+        return open_server(self.host, port=self.port, user=user, password=given, database=database)
 
     def _end(self, how: signal.Signals) -> None:
         process, self._process = self.process, None

@@ -9,8 +9,11 @@ processes as wish may talk to it at once, and it may be killed and started again
 What is behind it is the real engine, so types, settings, parameters, limits and errors are ClickHouse's own. Each
 request gets a connection of its own to the engine, as the settings of a request are its own. What differs from a
 server: no Keeper and no `ON CLUSTER`; answers are made whole before they are sent; Native blocks are those of protocol
-version 0. The engine knows one user, `default`. Another login takes the role and the profile of its name, as the file
-given by `--users` has them, before its query is read; so the engine refuses what these do not allow.
+version 0.
+
+`--users FILE` takes the users of a server's `users.d` file. The engine has one user, `default`, so each of the file's
+becomes a role with its grants. Before a query of theirs is read, the role is taken and the settings of the profile are
+set: the engine itself then refuses what grants, `readonly` and limits do not allow. Quotas are not kept.
 
 Faults on request, each for the next `times` queries (default 1) whose text contains `text` (default: any):
 
@@ -41,9 +44,12 @@ from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
+from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
 
 import chdb
 import lz4.frame  # type: ignore[import-untyped]
@@ -96,6 +102,8 @@ _CLAUSE: Final = re.compile(
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 _FORMAT: Final = re.compile(rb"\bFORMAT\s+(\w+)(?:\s+SETTINGS\b[^']*)?[\s;]*$", re.IGNORECASE)
+_TEXT: Final = re.compile(rb"""'(?:[^'\\]|\\.|'')*'|`[^`]*`|"[^"]*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
+_IN_A_FILE: Final = re.compile(rb"\bINTO\s+OUTFILE\b|\bFROM\s+INFILE\b", re.IGNORECASE)
 _ANSWERING: Final = {"select", "with", "show", "describe", "desc", "exists", "explain", "check", "from"}
 
 
@@ -155,8 +163,12 @@ def packed(data: bytes, accepted: str) -> tuple[bytes, str]:
 
 @dataclass(frozen=True)
 class Login:
+    """Who may log in. One that is not `free` has a role of its name, and the settings of its profile."""
+
     name: str
     password: str
+    free: bool = True
+    profile: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -184,8 +196,8 @@ class Request:
 class Engine:
     """One chDB in this process. Requests run at once, as far as the engine lets them."""
 
-    def __init__(self, path: str, users: str = "") -> None:
-        self._address = f"{os.path.realpath(path)}?config-file={users}" if users else os.path.realpath(path)
+    def __init__(self, path: str, config: str = "") -> None:
+        self._address = f"{os.path.realpath(path)}?config-file={config}" if config else os.path.realpath(path)
         self._kept = chdb.connect(self._address)
         self._sessions: dict[str, tuple[Any, threading.Lock]] = {}
         self._guard = threading.Lock()
@@ -234,15 +246,18 @@ class Engine:
     def _enter(self, connection: Any, request: Request) -> None:
         if request.database:
             connection.query(f"USE `{request.database}`", "TSV")
-        if request.login.name != "default":
-            connection.query(f"SET profile = {quoted(request.login.name)}", "TSV")
+        if not request.login.free:
             connection.query(f"SET ROLE `{request.login.name}`", "TSV")
+        if request.login.profile:
+            connection.query(f"SET {_assigned(request.login.profile)}", "TSV")
         for name in request.settings:
             if not _NAME.fullmatch(name):
                 raise Refused(115, f"Unknown setting '{name}'. (UNKNOWN_SETTING)")
-        changes = [f"{name} = {quoted(value)}" for name, value in request.settings.items()]
-        if changes:
-            connection.query(f"SET {', '.join(changes)}", "TSV")
+        if request.settings:
+            changes = _assigned(request.settings)
+            if not request.login.free:
+                _allowed(connection, changes)
+            connection.query(f"SET {changes}", "TSV")
         if request.read_only and connection.query("SELECT getSetting('readonly')", "TSV").bytes() == b"0\n":
             connection.query("SET readonly = 2", "TSV")
 
@@ -254,6 +269,10 @@ class Engine:
             if not (fmt == "Values" and request.parameters):
                 return self._insert(connection, head, fmt, data)
         text = request.text.decode("utf-8", "surrogateescape")
+        if verb == "set" and not request.login.free:
+            _allowed(connection, text.lstrip()[3:])
+        if _IN_A_FILE.search(_TEXT.sub(b"''", request.text)):
+            raise Refused(474, "INTO OUTFILE is not allowed. (INTO_OUTFILE_NOT_ALLOWED)")
         if ";" in text.rstrip("; \t\r\n"):
             connection.query(f"SELECT formatQuery({quoted(text)}) FORMAT Null", "TSV")
         trailing = _FORMAT.search(request.text)
@@ -279,6 +298,17 @@ class Engine:
             raise
         written = {"written_rows": str(done.rows_written), "written_bytes": str(done.bytes_written)}
         return Answer(summary=written | {"elapsed_ns": str(int(done.elapsed * 1e9))})
+
+
+def _assigned(settings: dict[str, str]) -> str:
+    return ", ".join(f"{name} = {quoted(value)}" for name, value in settings.items())
+
+
+def _allowed(connection: Any, changes: str) -> None:
+    """Raise what the engine says to such settings. It lets `SET` through, which only a server holds to `readonly`."""
+    if re.match(r"\s*(DEFAULT\s+)?ROLE\b", changes, re.IGNORECASE):
+        raise Refused(512, "Role should be granted to set it. (SET_NON_GRANTED_ROLE)")
+    connection.query(f"SELECT 1 FORMAT Null SETTINGS {changes}", "TSV")
 
 
 def _data_clause(text: bytes) -> tuple[str, str, bytes] | None:
@@ -587,6 +617,51 @@ def _form(
     return b"", fields, external
 
 
+# ---------------------------------------------------------------- users
+
+
+def users_of(file: str) -> dict[str, Login]:
+    """The users of a `users.d` file, with the settings of their profiles."""
+    root = ET.parse(file).getroot()
+    logins = {}
+    for user in root.findall("users/*"):
+        password = user.find("password")
+        if password is not None:
+            variable = password.get("from_env")
+            profile = root.findall(f"profiles/{user.findtext('profile', 'default').strip()}/*")
+            logins[user.tag] = Login(
+                user.tag,
+                os.environ[variable] if variable else (password.text or ""),
+                free=False,
+                profile={setting.tag: (setting.text or "").strip() for setting in profile},
+            )
+    return logins
+
+
+def engine_config(file: str, folder: Path) -> str:
+    """A configuration in which the engine's `default` may take each user's grants as a role."""
+    root = ET.parse(file).getroot()
+    roles = {"everything": ["GRANT ALL ON *.* WITH GRANT OPTION"]}
+    roles |= {
+        user.tag: [grant.text or "" for grant in user.findall("grants/query")] for user in root.findall("users/*")
+    }
+    granting = "".join(f"<{name}><grants>{_queries(grants)}</grants></{name}>" for name, grants in roles.items())
+    own = _queries([f"GRANT `{name}`" for name in roles])
+    default = f"<default><password/><networks><ip>::/0</ip></networks><grants>{own}</grants></default>"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "users.xml").write_text(
+        f"<clickhouse><profiles><default/></profiles><roles>{granting}</roles><users>{default}</users></clickhouse>"
+    )
+    (folder / "config.xml").write_text(
+        f"<clickhouse><users_config>{folder.resolve()}/users.xml</users_config></clickhouse>"
+    )
+    return str(folder.resolve() / "config.xml")
+
+
+def _queries(texts: list[str]) -> str:
+    return "".join(f"<query>{escape(' '.join(text.split()))}</query>" for text in texts)
+
+
 # ---------------------------------------------------------------- the process
 
 
@@ -595,13 +670,16 @@ def main() -> None:
     parser.add_argument("--path", required=True, help="the data folder")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--password", default="", help="of the user `default`")
-    parser.add_argument("--user", action="append", default=[], metavar="NAME:PASSWORD", help="another login")
-    parser.add_argument("--users", default="", help="a config file that names a users file with roles and profiles")
+    parser.add_argument("--users", default="", metavar="FILE", help="a server's users.d file; then its users alone")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent process is gone")
     given = parser.parse_args()
-    logins = [Login("default", given.password), *(Login(*text.split(":", 1)) for text in given.user)]
-    engine = Engine(given.path, given.users)
-    server = Server(engine, {login.name: login for login in logins}, given.port)
+    logins = {"default": Login("default", given.password)}
+    config = ""
+    if given.users:
+        logins = users_of(given.users)
+        config = engine_config(given.users, Path(given.path) / "endpoint")
+    engine = Engine(given.path, config)
+    server = Server(engine, logins, given.port)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
