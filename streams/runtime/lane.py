@@ -25,6 +25,10 @@ SAVING_SHARE: Final = 20
 """A checkpoint is made no more often than leaves it one part in so many of the time."""
 
 
+LONGEST_S: Final = 60.0
+"""But at least once a minute."""
+
+
 class Taker(Protocol):
     """What owns a partition; `Owner` says what each is."""
 
@@ -134,18 +138,23 @@ class Lane:
             await self._seek(again)
 
     async def _save(self) -> None:
-        begun_s, upto = self._now_s(), self.owner.next_offset
-        await self._blocking(self.owner.save)
+        upto = self.owner.next_offset
+        self.ages.saving_s = await self._blocking(self._timed_save)
         self.ages.saved_s = self._now_s()
-        self.ages.saving_s = self.ages.saved_s - begun_s
         for event in self._unacked:
             event.ack()
         self._unacked.clear()
         if self.owner.next_offset != upto:
             await self._seek(self.owner.next_offset)
 
+    def _timed_save(self) -> float:
+        """Seconds it took, without those it waited for the thread."""
+        begun_s = self._now_s()
+        self.owner.save()
+        return self._now_s() - begun_s
+
     def _save_due_s(self) -> float:
-        return self.ages.saved_s + max(self._save_every_s, SAVING_SHARE * self.ages.saving_s)
+        return self.ages.saved_s + max(self._save_every_s, min(SAVING_SHARE * self.ages.saving_s, LONGEST_S))
 
 
 def _message(event: EventT[Any]) -> Message:

@@ -26,6 +26,7 @@ from ledger.store.protocol import Store
 from ledger.units import epoch_s, instant
 from streams.kafka.errors import StreamError
 from streams.kafka.producer import Publisher
+from streams.runtime import page
 from streams.runtime.health import Health, LaneHealth
 from streams.runtime.lane import Lane, Taker
 from streams.runtime.owner import Owner
@@ -80,6 +81,8 @@ class Worker:
         self._lanes: dict[TP, Lane] = {}
         self._runs: dict[TP, asyncio.Task[None]] = {}
         self._failure: BaseException | None = None
+        self._stop_wanted = asyncio.Event()
+        self._left = asyncio.Event()
         self.app: Final = application(settings, machine.folder, self)
         self.app.on_partitions_revoked.connect(self._revoked)  # type: ignore[arg-type]  # it wants one name of the sender
 
@@ -87,24 +90,40 @@ class Worker:
 
     async def run(self) -> None:
         """Work until `stop` is called; raises what made it fail."""
-        await self.app.start()
-        ticking = asyncio.create_task(self._tick_on())
+        life = [asyncio.create_task(work) for work in (self._live(), self._stop_wanted.wait())]
         try:
-            await self.app.wait_until_stopped()
+            await asyncio.wait(life, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            ticking.cancel()
-            self._thread.shutdown(wait=False, cancel_futures=True)
+            await self._leave()
+            for task in life:
+                task.cancel()
+            await asyncio.gather(*life, return_exceptions=True)
+            self._left.set()
         if self._failure is not None:
             raise self._failure
         if self.app.crashed and self.app.crash_reason is not None:
             raise self.app.crash_reason
 
     async def stop(self) -> None:
-        """Carry through what is being taken, checkpoint and acknowledge it, and leave the group."""
+        """Carry through what is being taken, checkpoint and acknowledge it, and leave the group; `run` returns then."""
+        self._stop_wanted.set()
+        await self._left.wait()
+
+    async def _live(self) -> None:
+        await self.app.start()
+        ticking = asyncio.create_task(self._tick_on())
+        try:
+            await self.app.wait_until_stopped()
+        finally:
+            ticking.cancel()
+
+    async def _leave(self) -> None:
         if self._failure is None:
             await self._close(list(self._lanes))
-            await self.app.consumer.commit()
+            if self.app.consumer.started:
+                await self.app.consumer.commit()
         await self.app.stop()
+        self._thread.shutdown(wait=self._failure is None, cancel_futures=True)
 
     async def deliver(self, events: list[EventT[Any]]) -> None:
         """Give records to the lanes of their partitions; what came for a partition given away is left to its owner."""
@@ -251,7 +270,10 @@ def application(settings: Settings, folder: Path, worker: Worker) -> faust.App:
         web_bind=settings.health_host,
         web_host=settings.health_host,
         web_port=settings.health_port or 6066,
+        web_router_enabled=False,
+        web_tables_enabled=False,
     )
+    page.tell(app, worker.health)
     app.transport.Consumer = _consumer(worker)  # type: ignore[misc]  # Faust asks the instance; there is no other way in
     within_s = settings.take_within_s
     for topic in (*LOGS, SAMPLES):
