@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import pytest
+
+from ledger.rows import Row
 from ledger.store.protocol import Store, Table
-from tests.contract.store.rows import HOUR_S, account_hour, checkpoint, posting, tables_of
+from tests.contract.store.rows import HOUR_S, account_hour, checkpoint, cluster_hour, posting, tables_of
 
 
 def ask(store: Store, name: str, **given: Any) -> Table:
@@ -84,3 +87,19 @@ def test_the_commitment_is_that_of_the_last_hour(store: Store):
     store.save_checkpoint("g1", checkpoint(seq=9))
     table = ask(store, "statement_account_hours")
     assert amounts(table, "account", "commitment_gpu_ms") == [("lab", 100), ("lab/a", 100), ("lab/b", 0)]
+
+
+LATER = {"hour_s": HOUR_S + 3600}
+
+
+@pytest.mark.parametrize("last", [account_hour("lab/b", 2, **LATER), cluster_hour(2, pool="b200", **LATER)])
+def test_the_last_hour_is_the_clusters_whoever_has_a_row_in_it(store: Store, last: Row):
+    """What lab/a was bound by at the end of an earlier hour is past, asked of alone or with the others."""
+    store.write("g1", tables_of(account_hour("lab/a", 1, commitment_gpu_ms=5), last))
+    store.save_checkpoint("g1", checkpoint(seq=9))
+    for account in ("", "lab/a"):
+        table = ask(store, "statement_account_hours", account=account)
+        found = dict(amounts(table, "account", "commitment_gpu_ms"))
+        assert found["lab/a"] == 0
+        table = ask(store, "statement_account_hours", account=account, until_s=HOUR_S + 3600)
+        assert dict(amounts(table, "account", "commitment_gpu_ms"))["lab/a"] == 5
