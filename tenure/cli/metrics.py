@@ -123,6 +123,10 @@ class Answer:
     found: list[Metric]
     watermarks: dict[str, Watermark]
 
+    def marks(self) -> dict[str, Watermark]:
+        """Those of the clusters that were asked about."""
+        return {name: mark for name, mark in self.watermarks.items() if self.question.cluster in {"", name}}
+
     def watermark_s(self, metric: Metric) -> int:
         """What the metric is true at: of several clusters, the one least far."""
         definition = METRICS[metric.name]
@@ -169,16 +173,14 @@ def _watermarks(desk: Desk) -> dict[str, Watermark]:
 
 def _json(answer: Answer) -> output.Report:
     question = answer.question
+    marks = answer.marks()
     return {
+        "watermarks": {name: iso(mark.ticked_s) for name, mark in marks.items()},
+        "closed_until": {name: iso(mark.closed_until_s) for name, mark in marks.items()},
         "from": iso(question.from_s),
         "until": iso(question.until_s),
         "zone": question.tz,
         "by": question.every,
-        "watermarks": {
-            name: {"closed_until": iso(mark.closed_until_s), "ticked": iso(mark.ticked_s)}
-            for name, mark in answer.watermarks.items()
-            if question.cluster in {"", name}
-        },
         "metrics": [_record(answer, metric) | {"value": metric.value} for metric in answer.found],
     }
 
@@ -241,7 +243,7 @@ def _show(answer: Answer) -> None:
 
 def _truth(answer: Answer) -> str:
     """Until when the numbers are true."""
-    marks = [(n, m) for n, m in answer.watermarks.items() if answer.question.cluster in {"", n}]
+    marks = answer.marks().items()
     told = (f"{name} until {instant(mark.closed_until_s):%Y-%m-%d %H:%M} UTC" for name, mark in marks)
     return f"Closed: {', '.join(told)}. Coverage says how much of each number is known; the rest is not guessed."
 
