@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ledger.events import GpuSampled
@@ -79,11 +79,33 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """What is not as it must be, and the command that mends it."""
+    """What is not as it must be, and the command that mends it. `loses`: records are lost or spoiled meanwhile."""
 
     topic: str
     what: str
     command: str
+    loses: bool
+
+
+LOSING: Final = {"cleanup.policy", "retention.ms", "unclean.leader.election.enable", "message.timestamp.type"}
+"""Settings that lose records, or record them under a wrong time, while everything else is well. Others only lose when
+brokers do, or refuse what is too large and say so."""
+MOST_COPIES: Final = 3
+
+
+def copies(asked: int | None, brokers: int) -> int:
+    """How many copies topics are to have: as asked, else three, or as many as there are brokers."""
+    return asked if asked is not None else max(1, min(brokers, MOST_COPIES))
+
+
+def missing(found: Mapping[str, Found], partitions: int | None = None) -> list[Topic]:
+    """The topics to be made; those that spread over workers with so many `partitions`."""
+    spread = {} if partitions is None else {topic.name: partitions for topic in (EVENTS, SAMPLES)}
+    return [
+        replace(topic, partitions=spread.get(topic.name, topic.partitions))
+        for topic in TOPICS
+        if topic.name not in found
+    ]
 
 
 def check(found: Mapping[str, Found], replication: int, address: str) -> Iterator[Wrong]:
@@ -91,7 +113,7 @@ def check(found: Mapping[str, Found], replication: int, address: str) -> Iterato
     for topic in TOPICS:
         there = found.get(topic.name)
         if there is None:
-            yield Wrong(topic.name, "there is no such topic", "tenure topics create")
+            yield Wrong(topic.name, "there is no such topic", "tenure topics create", loses=True)
         else:
             yield from _differences(topic, there, replication, address)
 
@@ -99,8 +121,8 @@ def check(found: Mapping[str, Found], replication: int, address: str) -> Iterato
 def _differences(topic: Topic, there: Found, replication: int, address: str) -> Iterator[Wrong]:
     if there.replication < replication:
         what = f"has {there.replication} copies instead of {replication}"
-        script = "kafka-reassign-partitions.sh"
-        yield Wrong(topic.name, what, f"{script} --bootstrap-server {address} --execute --reassignment-json-file FILE")
+        script = f"kafka-reassign-partitions.sh --bootstrap-server {address} --execute --reassignment-json-file FILE"
+        yield Wrong(topic.name, what, script, loses=False)
     wanted = topic.config(replication)
     wrong = {name: value for name, value in wanted.items() if not _enough(name, there.settings.get(name), value)}
     if wrong:
@@ -111,6 +133,7 @@ def _differences(topic: Topic, there: Found, replication: int, address: str) -> 
             what,
             f"kafka-configs.sh --bootstrap-server {address} --alter --entity-type topics "
             f"--entity-name {topic.name} --add-config {settings}",
+            loses=not LOSING.isdisjoint(wrong),
         )
 
 

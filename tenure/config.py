@@ -40,6 +40,39 @@ ReplicatedCluster = Annotated[str, AfterValidator(_replicas)]
 """A cluster of ClickHouse servers, of one shard."""
 
 
+def _brokers(text: str) -> str:
+    """Addresses of Kafka's brokers, or a ValueError that says what they look like."""
+    brokers = [part.strip() for part in text.split(",")]
+    if not all(re.fullmatch(r"(\[[\da-fA-F:.]+\]|[\w.-]+):\d{1,5}", broker) for broker in brokers):
+        raise ValueError("write the brokers as host:port, with commas between, like kafka1:9092,kafka2:9092")
+    return ",".join(brokers)
+
+
+BrokerAddresses = Annotated[str, AfterValidator(_brokers)]
+"""`host:port[,host:port...]`; one that answers is enough to find the others."""
+
+
+class KafkaConfig(Config):
+    """`[kafka]`: where it is, and how a worker runs.
+
+    `replication` is how many copies topics must have: without it three, or as many as there are brokers. A worker
+    writes ticks every `tick_s` seconds (0: none), checkpoints every `save_every_s`, is unwell when nothing happens for
+    `stall_s`, and gives up when the store does not answer for `patience_s`. `await_s` is how long a command waits until
+    its decision is folded. `health_port` 0: no page that tells how it is.
+    """
+
+    address: BrokerAddresses | None = None
+    replication: Annotated[int, Field(ge=1, le=100)] | None = None
+    group: Annotated[str, Field(pattern=r"^[\w.-]{1,200}$")] = "tenure"
+    tick_s: Annotated[int, Field(ge=0, le=3600)] = 30
+    save_every_s: Annotated[float, Field(gt=0, le=3600)] = 10.0
+    stall_s: Annotated[float, Field(gt=0)] = 120.0
+    patience_s: Annotated[float, Field(ge=0)] = 600.0
+    await_s: Annotated[float, Field(ge=0)] = 30.0
+    health_host: Name = "127.0.0.1"
+    health_port: Annotated[int, Field(ge=0, le=65_535)] = 0
+
+
 class Settings(Config):
     """The whole file; every key may be left out.
 
@@ -52,6 +85,7 @@ class Settings(Config):
     clickhouse_cluster: ReplicatedCluster | None = None
     cluster: Name | None = None
     author: Name | None = None
+    kafka: KafkaConfig = Field(default_factory=KafkaConfig)
     slurm: dict[str, SourceConfig] = Field(default_factory=dict)
     files: dict[str, FilesMapping] = Field(default_factory=dict)
 
@@ -64,6 +98,11 @@ def server_address(text: str) -> str:
 def replicated_cluster(text: str) -> str:
     """The name in TENURE_CLICKHOUSE_CLUSTER; raises ConfigError."""
     return _checked(_replicas, "TENURE_CLICKHOUSE_CLUSTER", text)
+
+
+def broker_addresses(text: str) -> str:
+    """The addresses in TENURE_KAFKA; raises ConfigError."""
+    return _checked(_brokers, "TENURE_KAFKA", text)
 
 
 def _checked(check: Callable[[str], str], variable: str, text: str) -> str:

@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import getpass
+import logging
 import os
+import sys
+import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from ledger.store.clickhouse import ClickHouse, open_chdb, open_server
 from ledger.store.errors import StoreBusy, StoreError
+from streams.kafka import StreamError
 from streams.runtime.collector import calm
 from streams.runtime.embedded import Embedded
+from streams.runtime.patience import Patience
 from streams.sources.config import ConfigError
-from tenure.config import Settings, read_settings, replicated_cluster, server_address
+from tenure.config import Settings, broker_addresses, read_settings, replicated_cluster, server_address
+
+if TYPE_CHECKING:
+    # Kafka's clients and Faust take longer to import than most commands take; who needs them pays for them.
+    from streams.kafka.admin import Admin
+    from streams.kafka.producer import Publisher
+    from streams.runtime.worker import Machine
 
 CONFIG: Final = "TENURE_CONFIG"
 DATA: Final = "TENURE_DATA"
 CLICKHOUSE: Final = "TENURE_CLICKHOUSE"
 CLUSTER: Final = "TENURE_CLICKHOUSE_CLUSTER"
 PASSWORD: Final = "TENURE_CLICKHOUSE_PASSWORD"  # noqa: S105 -- the variable's name
+KAFKA: Final = "TENURE_KAFKA"
 CONFIG_NAME: Final = "tenure.toml"
 BOOK: Final = "book"
 """The part of a data folder that is chDB's."""
@@ -125,6 +139,81 @@ def _path(name: str) -> Path | None:
 def _home(variable: str, below: str) -> Path:
     given = os.environ.get(variable)
     return Path(given) if given else Path.home() / below
+
+
+# ---------------------------------------------------------------- Kafka
+
+
+def brokers(settings: Settings) -> str | None:
+    """Where Kafka is: $TENURE_KAFKA, else `address` in [kafka]; None where nothing says so. Raises ConfigError."""
+    given = os.environ.get(KAFKA)
+    return broker_addresses(given) if given else settings.kafka.address
+
+
+@contextmanager
+def open_admin(address: str) -> Iterator[Admin]:
+    """The topics on a broker. Raises a StreamError."""
+    from streams.kafka.admin import admin  # noqa: PLC0415 -- see above
+
+    _hush()
+    with admin(address) as asked:
+        yield asked
+
+
+@contextmanager
+def open_publisher(address: str) -> Iterator[Publisher]:
+    """What sends events to a broker. Raises a StreamError."""
+    from streams.kafka.producer import publisher  # noqa: PLC0415 -- see above
+
+    _hush()
+    with publisher(address) as sender:
+        yield sender
+
+
+@contextmanager
+def machine(patience_s: float) -> Iterator[Machine]:
+    """This machine for a worker, which waits so long for a store that is away."""
+    from streams.runtime.worker import Machine  # noqa: PLC0415 -- see above
+
+    with tempfile.TemporaryDirectory(prefix="tenure-worker-") as folder:
+        yield Machine(clock, monotonic_s, Path(folder), Patience(patience_s, time.sleep, monotonic_s))
+
+
+def log_to_stderr() -> None:
+    """Log as people read it, times in UTC: what Tenure says, and of the libraries below only what went wrong.
+
+    Faust speaks in the name of what derives from it, and begins with `[^`: of that too.
+    """
+    line = logging.Formatter("%(asctime)s %(levelname)-8s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+    line.converter = time.gmtime
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(line)
+    handler.addFilter(lambda record: record.levelno > logging.INFO or not record.getMessage().startswith("[^"))
+    logging.basicConfig(level=logging.ERROR, handlers=[handler], force=True)
+    for ours in ("streams", "tenure"):
+        logging.getLogger(ours).setLevel(logging.INFO)
+
+
+def _hush() -> None:
+    """The client logs each attempt to reach a broker; what comes of them is raised as a sentence."""
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+
+def pause(seconds: float) -> None:
+    """Wait."""
+    time.sleep(seconds)
+
+
+def fetch(url: str, within_s: float) -> tuple[int, bytes]:
+    """The status and body of a page, whatever the status; raises a StreamError where nobody answers."""
+    try:
+        with urllib.request.urlopen(url, timeout=within_s) as page:  # noqa: S310 -- as it was asked for
+            return page.status, page.read()
+    except urllib.error.HTTPError as told:
+        return told.code, told.read()
+    except (OSError, ValueError) as wrong:
+        why = getattr(wrong, "reason", None) or wrong
+        raise StreamError(f"nobody answers at {url} ({why}): does the worker run, and is this its page?") from wrong
 
 
 # ---------------------------------------------------------------- the book

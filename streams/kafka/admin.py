@@ -1,14 +1,25 @@
-"""The topics on a broker: what is there, and making what is missing."""
+"""The topics on a broker: what is there, how far it is read, and making what is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import NamedTuple
 
-from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient, NewTopic
+from kafka import TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient, NewTopic, OffsetSpec
 
-from streams.kafka.errors import translated
+from ledger.checkpoint import Partition
+from streams.kafka.errors import FIRST_ANSWER_MS, translated
+from streams.kafka.fit import Span, home
 from streams.topics import TOPICS, Found, Topic
+
+
+class Cluster(NamedTuple):
+    """Kafka itself. Its `id` tells it from one that was made anew at the same address."""
+
+    id: str
+    brokers: int
 
 
 class Admin:
@@ -19,10 +30,15 @@ class Admin:
         self._client = client
         self._address = address
 
-    def cluster_id(self) -> str:
-        """The Kafka cluster's own name, which tells it from one that was made anew at the same address."""
+    def cluster(self) -> Cluster:
+        """Kafka's own name, and how many brokers there are."""
         with translated(self._address):
-            return str(self._client.describe_cluster()["cluster_id"])
+            described = self._client.describe_cluster()
+        return Cluster(str(described["cluster_id"]), len(described["brokers"]))
+
+    def home(self) -> str:
+        """What a store fed from here remembers as the home of its log."""
+        return home(self.cluster().id)
 
     def found(self) -> dict[str, Found]:
         """Tenure's topics that are there."""
@@ -45,7 +61,29 @@ class Admin:
             for topic in topics
         ]
         with translated(self._address):
-            self._client.create_topics(wanted)
+            self._client.create_topics(wanted, wait_for_metadata=True)
+
+    def spans(self, found: Mapping[str, Found]) -> dict[Partition, Span]:
+        """What each partition of these topics holds."""
+        places = [TopicPartition(name, number) for name, topic in found.items() for number in range(topic.partitions)]
+        if not places:
+            return {}
+        with translated(self._address):
+            firsts = self._client.list_partition_offsets(dict.fromkeys(places, OffsetSpec.EARLIEST))
+            ends = self._client.list_partition_offsets(dict.fromkeys(places, OffsetSpec.LATEST))
+        return {Partition(*at): Span(firsts[at].offset, ends[at].offset) for at in places}
+
+    def committed(self, group: str) -> dict[Partition, int]:
+        """The offset from which the group reads on, by partition; nothing of those it never committed."""
+        with translated(self._address):
+            offsets = self._client.list_group_offsets(group)[group]
+        return {Partition(*at): told.offset for at, told in offsets.items() if told.offset >= 0}
+
+    def members(self, group: str) -> int:
+        """How many workers are in the group."""
+        with translated(self._address):
+            described = self._client.describe_groups([group])[group]
+        return len(described["members"])
 
     def _settings(self, names: list[str]) -> dict[str, dict[str, str]]:
         resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
@@ -57,7 +95,7 @@ class Admin:
 def admin(address: str) -> Iterator[Admin]:
     """The admin of the broker at `address`, closed afterwards; StreamError where it does not answer."""
     with translated(address):
-        client = KafkaAdminClient(bootstrap_servers=address, client_id="tenure")
+        client = KafkaAdminClient(bootstrap_servers=address, client_id="tenure", bootstrap_timeout_ms=FIRST_ANSWER_MS)
     try:
         yield Admin(client, address)
     finally:

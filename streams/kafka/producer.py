@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -10,9 +10,10 @@ from typing import Final
 from kafka import KafkaProducer
 from kafka.producer.future import FutureRecordMetadata
 
+from ledger.checkpoint import Position
 from streams.batches import join
 from streams.intake import read
-from streams.kafka.errors import translated
+from streams.kafka.errors import FIRST_ANSWER_MS, translated
 from streams.topics import LARGEST_RECORD_BYTES, route
 
 BATCH_EVENTS: Final = 500
@@ -35,29 +36,48 @@ class Publisher:
         self._client = client
         self._address = address
 
-    def publish(self, raws: Iterable[bytes], progress: Progress | None = None, *, batch: int = BATCH_EVENTS) -> int:
-        """Send events, each the bytes of one, `batch` at most to a record; returns how many, once all are kept.
+    def publish(
+        self, raws: Iterable[bytes], progress: Progress | None = None, *, batch: int = BATCH_EVENTS
+    ) -> Counter[str]:
+        """Send events, each the bytes of one, `batch` at most to a record; how many to each topic, once all are kept.
 
         What cannot be read is sent as it is, so that it becomes a dead letter where it can be found.
         """
-        count = 0
-        with translated(self._address):
-            sent: list[FutureRecordMetadata] = []
-            for (topic, key), events in _records(raws, batch):
-                value = events[0] if len(events) == 1 else join(events)
-                sent.append(self._client.send(topic, value=value, key=key.encode()))
-                count += len(events)
+        count: Counter[str] = Counter()
+
+        def values() -> Iterator[tuple[Place, bytes]]:
+            for place, events in _records(raws, batch):
+                yield place, events[0] if len(events) == 1 else join(events)
+                count[place[0]] += len(events)
                 if progress is not None:
                     progress(len(events))
+
+        self._put_all(values())
+        return count
+
+    def put_all(self, topic: str, values: Iterable[tuple[str, bytes]]) -> None:
+        """Send records, each a key and a value, to one topic, and wait until all are kept."""
+        self._put_all(((topic, key), value) for key, value in values)
+
+    def _put_all(self, values: Iterable[tuple[Place, bytes]]) -> None:
+        sent: list[FutureRecordMetadata] = []
+        with translated(self._address):
+            for (topic, key), value in values:
+                sent.append(self._client.send(topic, value=value, key=key.encode()))
                 if len(sent) >= IN_FLIGHT:
                     _wait(sent)
             _wait(sent)
-        return count
 
-    def put(self, topic: str, partition: int, key: str, value: bytes) -> None:
-        """Send one record to a partition, and wait until it is kept."""
+    def put(self, topic: str, partition: int | None, key: str, value: bytes) -> Position:
+        """Send one record to a partition, or to that of its key, and wait until it is kept; its place."""
         with translated(self._address):
-            self._client.send(topic, value=value, key=key.encode(), partition=partition).get(SEND_S)
+            kept = self._client.send(topic, value=value, key=key.encode(), partition=partition).get(SEND_S)
+        return Position(kept.topic, kept.partition, kept.offset, 0)
+
+    def send(self, raw: bytes) -> Position:
+        """Send one event to where it belongs, and wait until it is kept; its place in the log."""
+        topic, key = route(read(raw))
+        return self.put(topic.name, None, key, raw)
 
 
 def _wait(sent: list[FutureRecordMetadata]) -> None:
@@ -94,6 +114,7 @@ def publisher(address: str) -> Iterator[Publisher]:
         client = KafkaProducer(
             bootstrap_servers=address,
             client_id="tenure",
+            bootstrap_timeout_ms=FIRST_ANSWER_MS,
             acks="all",
             enable_idempotence=True,
             compression_type="zstd",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +40,12 @@ class Health:
     def stalled(self) -> tuple[str, ...]:
         """Partitions that stand still."""
         return tuple(lane.partition for lane in self.lanes if lane.stalls(self.stall_s))
+
+    def report(self) -> dict[str, object]:
+        """All of it for programs."""
+        return {
+            "well": self.well,
+            "trouble": self.trouble,
+            "stalled": self.stalled,
+            "partitions": [asdict(lane) for lane in self.lanes],
+        }

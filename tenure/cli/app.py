@@ -27,7 +27,9 @@ from tenure.cli import (
     report,
     shares,
     sql,
+    topics,
     verify,
+    worker,
 )
 
 
@@ -92,6 +94,8 @@ app.command()(sql.sql)
 app.command()(verify.verify)
 app.command()(replay.replay)
 app.add_typer(dead_letters.app, name="dead-letters")
+app.command()(worker.worker)
+app.add_typer(topics.app, name="topics")
 app.command()(doctor.doctor)
 
 

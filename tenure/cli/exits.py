@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from ledger.store.errors import StoreBusy, StoreError, StoreFull
+from streams.kafka import StreamError
 from streams.sources.config import ConfigError, sentence
 from streams.sources.detect import UnknownFormat
 
@@ -24,7 +25,7 @@ BUSY: Final = 4
 FULL: Final = 5
 """The disk is full."""
 STORE: Final = 6
-"""The store does not answer or cannot do what was asked."""
+"""The store or Kafka does not answer or cannot do what was asked."""
 INTERRUPTED: Final = 130
 """Stopped by Ctrl-C."""
 
@@ -50,7 +51,7 @@ def code_of(error: Exception) -> int | None:
             return FULL
         case OSError() if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             return FULL
-        case StoreError() | OSError():
+        case StoreError() | StreamError() | OSError():
             return STORE
         case _:
             return None

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from streams.sources.config import ConfigError
-from tenure.config import read_settings, server_address, settings
+from tenure.config import broker_addresses, read_settings, server_address, settings
 
 
 def test_an_empty_file_is_a_configuration():
@@ -30,12 +30,25 @@ def test_a_slurm_source_is_called_by_its_table():
         ('clickhouse = "https://u:secret@ch.example.org"', "TENURE_CLICKHOUSE_PASSWORD"),
         ('clickhouse_cluster = "a b"', "clickhouse_cluster: write the name that `remote_servers`"),
         ("slurm = 3", "slurm:"),
+        ('[kafka]\naddress = "kafka1"', "kafka.address: write the brokers as host:port"),
+        ('[kafka]\naddress = "a:9092;b:9092"', "kafka.address: write the brokers as host:port"),
+        ("[kafka]\nsave_every_s = 0", "kafka.save_every_s: Input should be greater than 0"),
+        ("[kafka]\nhealth = 1", "kafka.health: there is no such key"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, words: str):
     with pytest.raises(ConfigError, match="tenure") as caught:
         settings(text, "tenure.toml")
     assert words in str(caught.value)
+
+
+def test_kafka_is_any_of_its_brokers():
+    found = settings('[kafka]\naddress = "k1:9092, [::1]:9093"\ntick_s = 5\n', "tenure.toml").kafka
+    assert (found.address, found.tick_s, found.group) == ("k1:9092,[::1]:9093", 5, "tenure")
+    assert settings("", "tenure.toml").kafka.address is None
+    assert broker_addresses("k1:9092") == "k1:9092"
+    with pytest.raises(ConfigError, match="TENURE_KAFKA: write the brokers"):
+        broker_addresses("http://k1:9092")
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path):

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from streams.kafka import StreamError
 from streams.sources.config import ConfigError
 from tenure import wiring
-from tenure.config import Settings
+from tenure.config import KafkaConfig, Settings
 
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     """A home without anything of Tenure's, and an environment without its variables."""
-    ours = ("TENURE_DATA", "TENURE_CONFIG", "TENURE_CLICKHOUSE", "TENURE_CLICKHOUSE_CLUSTER")
+    ours = ("TENURE_DATA", "TENURE_CONFIG", "TENURE_CLICKHOUSE", "TENURE_CLICKHOUSE_CLUSTER", "TENURE_KAFKA")
     for name in (*ours, "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -64,6 +65,21 @@ def test_a_cluster_is_said_by_the_environment_or_the_configuration(bare: pytest.
     bare.setenv("TENURE_CLICKHOUSE_CLUSTER", "it's")
     with pytest.raises(ConfigError, match="TENURE_CLICKHOUSE_CLUSTER: write the name"):
         wiring.place(None, configured)
+
+
+def test_kafka_is_said_by_the_environment_or_the_configuration(bare: pytest.MonkeyPatch):
+    configured = Settings(kafka=KafkaConfig(address="a:9092"))
+    assert wiring.brokers(Settings()) is None
+    assert wiring.brokers(configured) == "a:9092"
+    bare.setenv("TENURE_KAFKA", "b:9092,c:9092")
+    assert wiring.brokers(configured) == "b:9092,c:9092"
+
+
+def test_a_page_that_nobody_serves_is_a_sentence():
+    with pytest.raises(StreamError, match=r"nobody answers at http://127.0.0.1:1/healthz \(.*refused"):
+        wiring.fetch("http://127.0.0.1:1/healthz", 5)
+    with pytest.raises(StreamError, match="nobody answers at nowhere"):
+        wiring.fetch("nowhere", 5)
 
 
 def test_the_clock_is_aware_and_ids_are_new():

@@ -14,10 +14,9 @@ from tenure.cli import app
 def commands(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every command that does something, by its words."""
     below = getattr(found, "commands", None)
-    if below is None:
+    if below is None or found.invoke_without_command:
         yield path, found
-        return
-    for name, command in below.items():
+    for name, command in (below or {}).items():
         yield from commands(command, (*path, name))
 
 

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from ledger.events.decisions import ChildShare
 from ledger.store.errors import QueryRefused, SchemaTooNew, StoreBusy, StoreFull, StoreUnreachable
+from streams.kafka import StreamError
 from streams.sources.config import ConfigError
 from streams.sources.detect import UnknownFormat
 from tenure.cli import exits, instants
@@ -26,6 +27,7 @@ from tenure.cli import exits, instants
         (StoreUnreachable("x"), 6),
         (SchemaTooNew("x"), 6),
         (QueryRefused("x"), 6),
+        (StreamError("x"), 6),
         (RuntimeError("a fault of the program"), None),
     ],
 )
