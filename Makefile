@@ -28,6 +28,7 @@ demo: setup ## a month of a cluster, from events to statements; DATA=dir keeps t
 	@$(BIN)/tenure demo $(if $(DATA),--data "$(DATA)")
 
 test: lint ## lint, then every test that needs no Docker and no patience
+	@$(PYTHON) deploy/kafka/node.py fetch >/dev/null || echo "The tests that need Kafka are skipped." >&2
 	@$(BIN)/python -m pytest -n 2
 
 lint: setup ## style, types, direction of imports, dependencies

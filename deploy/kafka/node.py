@@ -39,6 +39,10 @@ class Trouble(Exception):
     """A sentence about what is missing or wrong, and what to do."""
 
 
+class Missing(Trouble):
+    """A program that has to be installed first."""
+
+
 class Node:
     """A Kafka node in a folder; whether it runs is read from there, so any process may stop what another started."""
 
@@ -120,8 +124,8 @@ class Node:
             wanted = int(self.address.rpartition(":")[2])
         if wanted is not None and not _free(wanted):
             raise Trouble(f"Port {wanted} of {HOST} is taken. Stop what holds it, or choose another port.")
-        port = wanted or _free_port()
-        controller = _free_port(but=port)
+        port = wanted or free_port()
+        controller = free_port(but=port)
         own = f"""
 # Written by node.py at each start.
 listeners=PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}
@@ -167,11 +171,11 @@ def kafka_version() -> str:
 
 def fetch() -> Path:
     """The folder with the jars that pom.xml names, copied by Maven the first time; safe to call from many processes."""
+    _tool("java")  # without it the jars are of no use
     jars = CACHE / kafka_version()
     if jars.is_dir():
         return jars
     maven = _tool("mvn")
-    _tool("java")
     CACHE.mkdir(parents=True, exist_ok=True)
     with _locked(CACHE / "lock"):
         if jars.is_dir():
@@ -218,8 +222,10 @@ def _keep_archive(address: str) -> None:
 def _tool(name: str) -> str:
     found = shutil.which(name)
     if found is None:
-        package = {"java": "default-jre-headless (Java 17 or newer)", "mvn": "maven"}[name]
-        raise Trouble(f"Kafka needs `{name}`, which is not on the PATH. On Debian: apt-get install {package}.")
+        raise Missing(
+            f"Kafka needs Java 17 or newer and Maven, and `{name}` is not on the PATH. "
+            "On Debian: apt-get install default-jre-headless maven."
+        )
     return found
 
 
@@ -251,7 +257,7 @@ def _free(port: int) -> bool:
         return True
 
 
-def _free_port(but: int = 0) -> int:
+def free_port(but: int = 0) -> int:
     """A free port; processes that ask at the same moment begin to look at different places."""
     first = os.getpid() * 61 % len(PORTS)
     for place in range(len(PORTS)):
