@@ -9,14 +9,15 @@ from ledger.store.protocol import Store
 from tests.support import chdb, clickhouse
 from tests.support.stores import Stores
 
-IMPLEMENTATIONS = {"chdb": chdb.STORES, "server": clickhouse.STORES}
-"""In this process, and over HTTP. The container of a real server joins with a name and `marks=pytest.mark.docker`."""
 
-
-@pytest.fixture(scope="module", params=IMPLEMENTATIONS)
+@pytest.fixture(scope="module", params=["chdb", "server", pytest.param("image", marks=pytest.mark.docker)])
 def stores(request: pytest.FixtureRequest) -> Stores:
-    """The stores of one implementation."""
-    return IMPLEMENTATIONS[request.param]
+    """The stores of one implementation: in this process, over HTTP to our endpoint, over HTTP to the real image."""
+    if request.param == "image":
+        from tests.support import containers
+
+        return containers.STORES
+    return {"chdb": chdb.STORES, "server": clickhouse.STORES}[request.param]
 
 
 @pytest.fixture
