@@ -63,7 +63,7 @@ def open_chdb(path: str, *, database: str = "tenure") -> ClickHouse:
     return ClickHouse(connect, where=path, database=database)
 
 
-def open_server(
+def open_server(  # noqa: PLR0913 -- an address has so many parts, and a call names them
     host: str,
     *,
     port: int = 8123,
@@ -72,10 +72,12 @@ def open_server(
     secure: bool = False,
     database: str = "tenure",
     cluster: str | None = None,
+    timeout_s: int = 300,
 ) -> ClickHouse:
     """The store on a ClickHouse server, over HTTP(S); raises StoreUnreachable where it does not answer.
 
-    With `cluster`, the server is one replica of the cluster that its configuration has under that name.
+    With `cluster`, the server is one replica of the cluster that its configuration has under that name. A server
+    that says nothing for `timeout_s` does not answer.
     """
 
     def connect() -> Client:
@@ -85,6 +87,7 @@ def open_server(
             username=user,
             password=password,
             secure=secure,
+            send_receive_timeout=timeout_s,
             tz_mode="aware",
             autogenerate_session_id=False,  # a session admits one query at a time
         )

@@ -6,10 +6,11 @@ since is noticed, and tables that a newer Tenure made are refused by the name of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from time import sleep
 
-from ledger.store.errors import SchemaTooNew, StoreError
+from ledger.store.errors import SchemaTooNew, StoreError, StoreUnreachable
 from ledger.store.sql import read, statements
 
 Command = Callable[[str], object]
@@ -51,7 +52,7 @@ def migrate(command: Command, rows: Rows, as_run: AsRun = str) -> None:
     _check(applied, migrations)
     for name, text in migrations.items():
         if name not in applied:
-            _apply(command, name, map(as_run, statements(text)))
+            _apply(command, name, [as_run(statement) for statement in statements(text)])
             applied[name] = digest(text)
             _record(command, name, applied[name], len(applied))
     views = {name: [as_run(statement) for statement in statements(text)] for name, text in read("views").items()}
@@ -82,12 +83,24 @@ def _check(applied: Mapping[str, str], migrations: Mapping[str, str]) -> None:
         )
 
 
-def _apply(command: Command, name: str, made: Iterable[str]) -> None:
-    for statement in made:
+def _apply(command: Command, name: str, made: Sequence[str]) -> None:
+    """Run a file's statements, which may all be run again.
+
+    Processes that start together on a new database do the same work at the same time, and one may drop what another is
+    about to read. So a file that fails is begun anew, twice, before it has failed.
+    """
+    for wait_s in (0.2, 1.0, None):
         try:
-            command(statement)
+            for statement in made:
+                command(statement)
+        except StoreUnreachable:
+            raise
         except StoreError as error:
-            raise StoreError(f"{name}: {error}") from error
+            if wait_s is None:
+                raise StoreError(f"{name}: {error}") from error
+            sleep(wait_s)
+        else:
+            return
 
 
 def _record(command: Command, name: str, text_hash: str, step: int) -> None:

@@ -51,6 +51,7 @@ class ClickHouseServer:
         self.passwords = passwords or {}
         self.zone = zone
         self.port = 0
+        self.timeout_s = 300
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -118,7 +119,7 @@ class ClickHouseServer:
         os.kill(self.process.pid, signal.SIGCONT)
 
     def fault(self, kind: str, **given: object) -> None:
-        """Arm a fault: `refuse`, `lose`, `cut` or `wait`; see tests.support.clickhouse_http."""
+        """Arm a fault: `refuse`, `lose`, `cut`, `tear` or `wait`; see tests.support.clickhouse_http."""
         self.post(f"/fault/{kind}?{urlencode(given)}")
 
     def post(self, path: str, body: bytes = b"", **headers: str) -> bytes:
@@ -129,7 +130,9 @@ class ClickHouseServer:
     def store(self, database: str = "tenure", user: str = "default", password: str | None = None) -> ClickHouse:
         """A store on it, its tables not yet made."""
         given = self.password if password is None else password
-        return open_server(self.host, port=self.port, user=user, password=given, database=database)
+        return open_server(
+            self.host, port=self.port, user=user, password=given, database=database, timeout_s=self.timeout_s
+        )
 
     def _end(self, how: signal.Signals) -> None:
         process, self._process = self.process, None

@@ -20,6 +20,7 @@ Faults on request, each for the next `times` queries (default 1) whose text cont
     POST /fault/refuse?code=243     answer with an error of this code, without running the query
     POST /fault/lose                run the query and cut the connection instead of answering
     POST /fault/cut                 cut the connection without running the query
+    POST /fault/tear                run the query and cut the connection in the middle of the answer
     POST /fault/wait?seconds=2      wait before running the query
 """
 
@@ -485,7 +486,7 @@ class Handler(BaseHTTPRequestHandler):
         nothing = dict.fromkeys(("read_rows", "read_bytes", "written_rows", "written_bytes", "total_rows_to_read"), "0")
         own["X-ClickHouse-Summary"] = json.dumps(nothing | answer.summary, separators=(",", ":"))
         kind = "application/octet-stream" if answer.format == "Native" else "text/tab-separated-values; charset=UTF-8"
-        self._send(200, answer.body, own | {"Content-Type": kind}, accepted)
+        self._send(200, answer.body, own | {"Content-Type": kind}, accepted, torn=bool(fault and fault.kind == "tear"))
 
     def _before(self, fault: Fault) -> None:
         match fault.kind:
@@ -580,7 +581,9 @@ class Handler(BaseHTTPRequestHandler):
         own = {"X-ClickHouse-Exception-Code": str(code), "Content-Type": "text/plain; charset=UTF-8"}
         self._send(STATUS.get(code, 500), message.encode("utf-8", "backslashreplace") + b"\n", headers | own, accepted)
 
-    def _send(self, status: int, body: bytes, headers: dict[str, str], accepted: str = "") -> None:
+    def _send(
+        self, status: int, body: bytes, headers: dict[str, str], accepted: str = "", *, torn: bool = False
+    ) -> None:
         body, encoding = packed(body, accepted) if accepted and body else (body, "")
         self.send_response(status)
         for name, value in headers.items():
@@ -590,8 +593,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.wfile.write(body[: len(body) // 2] if torn else body)
         self.wfile.flush()
+        if torn:
+            self._hang_up()
 
 
 def _form(
