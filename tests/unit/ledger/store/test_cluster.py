@@ -15,7 +15,7 @@ from ledger.store.cluster import Cluster, NotForClusters, catching_up, check_sha
 from ledger.store.errors import StoreError
 from ledger.store.sql import read, statements
 from tests.contract.store.rows import event
-from tests.support.chdb import folder, run_python, shared_store
+from tests.support.chdb import ROOT, folder, run_python, shared_store
 
 LAB = Cluster("lab")
 STATEMENTS = [
@@ -188,3 +188,27 @@ def test_what_must_be_the_latest_is_read_when_the_replica_has_caught_up():
         assert told[: len(tables)] == [catching_up(table) for table in tables]
     store._command("DROP DATABASE on_lab_2 SYNC")
     store.close()
+
+
+# ---------------------------------------------------------------- the configuration we hand out
+
+READS = """
+import chdb, os, sys
+connection = chdb.connect(f"{sys.argv[1]}?config-file={sys.argv[2]}")
+for text in (
+    "SELECT macro, substitution FROM system.macros ORDER BY macro",
+    "SELECT shard_num, replica_num, host_name, port FROM system.clusters WHERE cluster = 'tenure'",
+):
+    print(connection.query(text, "TSV"), flush=True)
+os._exit(0)
+"""
+
+
+def test_the_engine_reads_the_configuration_of_three_replicas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TENURE_REPLICA", "2")
+    config = ROOT / "deploy" / "clickhouse" / "config.d" / "replicas.xml"
+    ran = run_python(READS_MACROS.replace('TSV"))', 'TSV"), flush=True)'), str(tmp_path / "data"), str(config))
+    assert ran.stdout.split() == [
+        *("replica", "2", "shard", "1"),
+        *(word for n in (1, 2, 3) for word in ("1", str(n), f"clickhouse-{n}", "9000")),
+    ], ran.stderr
