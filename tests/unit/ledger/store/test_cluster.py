@@ -207,7 +207,7 @@ os._exit(0)
 def test_the_engine_reads_the_configuration_of_three_replicas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TENURE_REPLICA", "2")
     config = ROOT / "deploy" / "clickhouse" / "config.d" / "replicas.xml"
-    ran = run_python(READS_MACROS.replace('TSV"))', 'TSV"), flush=True)'), str(tmp_path / "data"), str(config))
+    ran = run_python(READS, str(tmp_path / "data"), str(config))
     assert ran.stdout.split() == [
         *("replica", "2", "shard", "1"),
         *(word for n in (1, 2, 3) for word in ("1", str(n), f"clickhouse-{n}", "9000")),
