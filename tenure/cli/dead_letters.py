@@ -39,10 +39,11 @@ def id_of(letter: DeadLetter) -> str:
 
 
 def where(letter: DeadLetter) -> str:
-    """Its place in the log, or in the file it came from."""
+    """Its place in the log, with that in a batched record behind a dot, or in the file it came from."""
     if letter.topic.startswith(IMPORTED):
         return f"{letter.topic.removeprefix(IMPORTED)} at byte {letter.offset}"
-    return f"{letter.topic}/{letter.partition} at {letter.offset}"
+    within = f".{letter.index}" if letter.index else ""
+    return f"{letter.topic}/{letter.partition} at {letter.offset}{within}"
 
 
 @app.command("list")

@@ -15,7 +15,7 @@ from ledger.store.protocol import Samples
 from streams.runtime.embedded import Embedded
 from tenure import wiring
 from tenure.cli import exits, options, output
-from tenure.cli.desk import unfolded
+from tenure.cli.desk import folding, unfolded
 from tenure.cli.text import plural
 from tenure.cli.tour import tour
 from tenure.demo import CLUSTER, Demo, SampleBlock, generate
@@ -56,7 +56,7 @@ def demo(
                 f"{place} holds a book that is no demo, and the demo does not mix with it: "
                 "name an empty folder, `tenure demo --data DIR`"
             )
-        with wiring.open_runtime(store, place) as runtime:
+        with folding(store, place) as runtime:
             if marker is None or not marker.complete:
                 marker = _load(runtime, place, marker or Marker(seed, days, "", complete=False))
                 output.note(f"Loaded in {wiring.monotonic_s() - begun:.0f} s.")

@@ -21,10 +21,13 @@ from streams.runtime.embedded import LOG, Embedded
 from streams.sources.reading import AnyEvent
 from tenure import wiring
 from tenure.cli import exits, output
+from tenure.cli.brokers import fed
+from tenure.cli.pens import SENT, Pen, open_pen
 from tenure.cli.text import count, moment, plural
 from tenure.config import Settings
 
 HOW_TO_FILL: Final = "fill it with `tenure demo`, or with `tenure ingest FILE...`"
+HOW_TO_FOLD: Final = "nothing of its log in Kafka is folded yet: `tenure worker` does that"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,42 +89,65 @@ def open_place(
 
 @contextmanager
 def reading(data: Path | None, config: Path | None) -> Iterator[Desk]:
-    """The book for reading; what an interrupted command left in the log is folded first."""
+    """The book for reading; what an interrupted command left in the log is folded first, unless workers do that."""
     with open_place(data, config) as (store, place, settings):
-        if unfolded(store):
+        behind, in_kafka = unfolded(store), fed(store)
+        if behind and not in_kafka:
             _fold_on(store, place)
-        yield desk(store, place, settings)
+        found = desk(store, place, settings)
+        if in_kafka:
+            more = f", {plural(behind, 'record')} of its log come after it" if behind else ""
+            output.note(f"As of the last checkpoint of the workers{more}.")
+        yield found
 
 
 @contextmanager
-def writing(data: Path | None, config: Path | None) -> Iterator[tuple[Desk, Embedded]]:
+def writing(data: Path | None, config: Path | None) -> Iterator[tuple[Desk, Pen]]:
     """The book for writing."""
-    with open_place(data, config) as (store, place, settings), wiring.open_runtime(store, place) as runtime:
-        yield desk(store, place, settings), runtime
+    with open_place(data, config) as (store, place, settings), open_pen(store, place, settings) as pen:
+        yield desk(store, place, settings), pen
 
 
-def decide(desk_: Desk, runtime: Embedded, *events: DecisionEvent) -> None:
+@contextmanager
+def folding(store: ClickHouse, place: wiring.Place) -> Iterator[Embedded]:
+    """The book for whoever folds it in this process; stops where workers do."""
+    if fed(store):
+        raise exits.Stop(
+            f"the book at {place} is fed from Kafka, and only workers write there: `tenure ingest --to kafka`, "
+            "or name another book with --data"
+        )
+    with wiring.open_runtime(store, place) as runtime:
+        yield runtime
+
+
+def decide(pen: Pen, *events: DecisionEvent) -> None:
     """Take decisions into the book one after another; stops where one is refused, before it is written."""
     for event in events:
-        check(runtime, event)
-        send(runtime, event)
-    output.note(f"Kept in the log of {desk_.place}.")
+        check(pen, event)
+        send(pen, event)
+    output.note(f"Kept in the log of {pen.place}.")
 
 
-def check(runtime: Embedded, event: DecisionEvent) -> None:
+def check(pen: Pen, event: DecisionEvent) -> None:
     """Stop with the reason where the book would refuse the decision."""
-    refused = judge(runtime.processor.ledger(event.data.cluster).book.state, event)
+    refused = judge(pen.state(event.data.cluster), event)
     if refused is not None:
         raise exits.Stop(f"refused ({refused.name}): {refused.sentence}. Nothing was written.", exits.FINDINGS)
 
 
-def send(runtime: Embedded, event: AnyEvent) -> None:
-    """One event into the log and the book; stops where the book refuses it all the same."""
-    outcomes = runtime.ingest([event.model_dump_json(exclude_none=True).encode()]).outcomes
-    refused = [name for name, n in outcomes.items() if n and name not in {"applied", "repeated"}]
-    if refused:
-        told = f"refused ({refused[0]}): it is kept, see `tenure dead-letters list`"
+def send(pen: Pen, event: AnyEvent) -> None:
+    """One event into the log and the book; stops where the book refuses it all the same, or nobody has folded it."""
+    (outcome,) = pen.write([event.model_dump_json(exclude_none=True).encode()])
+    if outcome.refused:
+        why = f": {outcome.sentence}" if outcome.sentence else ""
+        told = f"refused ({outcome.name}){why}; it is kept, see `tenure dead-letters list`"
         raise exits.Stop(told, exits.FINDINGS)
+    if outcome.name == SENT:
+        raise exits.Stop(
+            f"sent to {pen.place} as {event.id}, and not yet folded: it counts once a worker has folded it "
+            "(`tenure worker`); nothing else was sent",
+            exits.FINDINGS,
+        )
 
 
 def confirm(question: str, *, yes: bool) -> None:
@@ -139,14 +165,16 @@ def desk(store: ClickHouse, place: wiring.Place, settings: Settings) -> Desk:
     generation = store.live_generation()
     checkpoints = by_cluster(store.checkpoints(generation))
     if not checkpoints:
-        raise exits.Stop(f"the book at {place} is empty: {HOW_TO_FILL}", exits.NOTHING)
+        how = HOW_TO_FOLD if fed(store) else HOW_TO_FILL
+        raise exits.Stop(f"the book at {place} is empty: {how}", exits.NOTHING)
     return Desk(store, place, settings, generation, checkpoints)
 
 
 def unfolded(store: ClickHouse) -> int:
-    """Records in the log behind the last checkpoint."""
-    folded = store.checkpoints(store.live_generation()).get(LOG, {}).get("")
-    return store.last_offset(*LOG) - (folded.position.offset if folded is not None else -1)
+    """Records in the log behind the last checkpoints."""
+    found = store.checkpoints(store.live_generation())
+    ends = {partition: of[""].position.offset for partition, of in found.items() if "" in of}
+    return sum(store.last_offset(*partition) - ends.get(partition, -1) for partition in {LOG, *ends})
 
 
 def _fold_on(store: ClickHouse, place: wiring.Place) -> None:

@@ -69,9 +69,9 @@ def make(
     ends = instants.later(until, begins, "--until")
     if ends <= begins:
         raise exits.Stop(f"a grant must end after it begins, and {when(ends)} is not after {when(begins)}")
-    with writing(data, config) as (desk, runtime):
+    with writing(data, config) as (desk, pen):
         name = desk.cluster(cluster)
-        pools = sorted(runtime.processor.ledger(name).book.state.health_at(desk.checkpoints[name].ticked_s))
+        pools = sorted(pen.state(name).health_at(desk.checkpoints[name].ticked_s))
         if pool is None and len(pools) != 1:
             raise exits.Stop(f"say of which pool with --pool: {', '.join(pools) or 'a GPU type'}")
         made = GrantMadeData(
@@ -88,7 +88,7 @@ def make(
         told += f" from {when(begins)} to {when(ends)} UTC"
         confirm(f"{told}?", yes=yes)
         event = GrantMade(id=f"grant/{wiring.new_id()}", source=SOURCE, time=now, data=made)
-        decide(desk, runtime, event)
+        decide(pen, event)
     if as_json:
         output.emit({"grant": event.id, **made.model_dump()})
         return

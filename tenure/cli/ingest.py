@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -14,9 +14,12 @@ from streams.sources.files import mapping as mappings
 from streams.sources.files.mapping import SHIPPED, FilesMapping
 from tenure import wiring
 from tenure.cli import exits, importing, options, output
-from tenure.cli.desk import open_place
+from tenure.cli.desk import folding, open_place
 from tenure.cli.ingested import Written, tell
+from tenure.cli.sending import send
 from tenure.config import Settings
+
+KAFKA: Final = "kafka"
 
 
 def ingest(
@@ -34,6 +37,9 @@ def ingest(
     cluster: Annotated[
         str | None, typer.Option("--cluster", metavar="NAME", help="Whose records these are, without configuration.")
     ] = None,
+    to: Annotated[
+        str, typer.Option("--to", metavar="kafka", help="Send it to Kafka, where workers fold it; else fold it here.")
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and count, write nothing.")] = False,
     data: options.Data = None,
     config: options.Config = None,
@@ -42,16 +48,22 @@ def ingest(
     """Bring records of a scheduler, a CSV or events into the book. Doing it again changes nothing."""
     if format is not None and format not in ALIASES:
         raise exits.Stop(f"there is no format {format!r}: name one of {', '.join(sorted(ALIASES))}")
-    how = _source(wiring.load_settings(config), mapping, source, cluster)
+    if to not in {"", KAFKA}:
+        raise exits.Stop(f"there is no place {to!r} to send it to: say --to {KAFKA}, or leave it out")
+    settings = wiring.load_settings(config)
+    how = _source(settings, mapping, source, cluster)
     files = _read(importing.inputs(paths), format, how)
     if dry_run:
         tell(files, None, as_json=as_json)
         return
-    with (
-        open_place(data, config, create=True) as (store, place, _),
-        wiring.open_runtime(store, place) as runtime,
-    ):
-        written = _write(runtime, files, how, cluster)
+    owner = cluster or (how.cluster if how is not None else "")
+    if to == KAFKA:
+        tell(files, send(files, how, owner, data, settings), as_json=as_json)
+        if any(file.tally.dead_letters for file in files):
+            raise typer.Exit(exits.FINDINGS)
+        return
+    with open_place(data, config, create=True) as (store, place, _), folding(store, place) as runtime:
+        written = _write(runtime, files, how, owner)
     tell(files, written, as_json=as_json)
     if written.summary.dead_letters or any(file.tally.dead_letters for file in files):
         raise typer.Exit(exits.FINDINGS)
@@ -94,12 +106,9 @@ def _read(paths: list[Path], format: str | None, how: importing.Source | None) -
         return files
 
 
-def _write(
-    runtime: Embedded, files: list[importing.File], how: importing.Source | None, cluster: str | None
-) -> Written:
+def _write(runtime: Embedded, files: list[importing.File], how: importing.Source | None, owner: str) -> Written:
     """Dead letters first, so that a crash between loses no row; then the events."""
     now = wiring.clock()
-    owner = cluster or (how.cluster if how is not None else "")
     for file in files:
         runtime.keep(importing.letters(file, owner, now))
     known = {name: ledger.book.state for name, ledger in runtime.processor.ledgers.items()}

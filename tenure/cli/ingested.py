@@ -11,6 +11,7 @@ from rich.table import Table
 from streams.runtime.embedded import Summary
 from streams.sources.reading import SKIPPED_SENTENCES, Unreadable
 from tenure.cli import importing, output
+from tenure.cli.sending import Sent
 from tenure.cli.text import count, moment, plural
 
 COLUMNS = {
@@ -44,17 +45,18 @@ class Written(NamedTuple):
     closed_until_s: dict[str, int]
 
 
-def tell(files: list[importing.File], written: Written | None, *, as_json: bool) -> None:
-    """What every row was, what was kept, and what the book made of it; without the last for a dry run."""
+def tell(files: list[importing.File], written: Written | Sent | None, *, as_json: bool) -> None:
+    """What every row was, what was kept, and what the book made of it or where it was sent; neither for a dry run."""
     if as_json:
-        output.emit({"files": [importing.json_of(f) for f in files], "book": _json(written)})
+        came_to = {"kafka": _sent_json(written)} if isinstance(written, Sent) else {"book": _json(written)}
+        output.emit({"files": [importing.json_of(f) for f in files], **came_to})
         return
     output.show(_table(files))
     _tell_rows(files)
     if written is None:
         output.say("Nothing was written: this was a dry run.")
         return
-    for sentence in _sentences(written):
+    for sentence in _of_sending(written) if isinstance(written, Sent) else _sentences(written):
         output.tell(sentence)
 
 
@@ -69,6 +71,30 @@ def _json(written: Written | None) -> dict[str, object] | None:
         "outcomes": {name: n for name, n in sorted(summary.outcomes.items()) if n},
         "closed_until": {name: output.iso_s(at) for name, at in sorted(written.closed_until_s.items())},
     }
+
+
+def _sent_json(sent: Sent) -> dict[str, object]:
+    return {
+        "address": sent.address,
+        "topics": dict(sorted(sent.topics.items())),
+        "ticks": sent.ticks,
+        "seconds": round(sent.seconds, 3),
+        "dead_letters": sent.letters,
+        "dead_letters_kept": sent.letters_kept,
+    }
+
+
+def _of_sending(sent: Sent) -> Iterator[str]:
+    events = sent.topics.total()
+    rate = f", {count(round(events / sent.seconds))} a second" if sent.seconds > 0 else ""
+    by_topic = ", ".join(f"{count(n)} to {name}" for name, n in sorted(sent.topics.items()))
+    yield (
+        f"{plural(events, 'event')} sent to Kafka at {sent.address}, {plural(sent.ticks, 'tick')} among them, "
+        f"in {sent.seconds:.1f} s{rate}: {by_topic or 'none'}."
+    )
+    if sent.letters:
+        yield f"{plural(sent.letters, 'row')} that no event could be made of: kept in {sent.letters_kept}."
+    yield "They are in the book once a worker has folded them: `tenure worker`."
 
 
 def _table(files: list[importing.File]) -> Table:

@@ -38,7 +38,7 @@ def request(
     as_json: options.Json = False,
 ) -> None:
     """Ask for another share; `tenure shares decide` answers."""
-    with writing(data, config) as (desk, runtime):
+    with writing(data, config) as (desk, pen):
         name = f"R-{wiring.new_id()[:8]}"
         asked = ShareRequestedData(
             request=name,
@@ -50,7 +50,7 @@ def request(
             reason=reason,
         )
         event = ShareRequested(id=f"request/{name}", source=SOURCE, time=wiring.clock(), data=asked)
-        desks.send(runtime, event)
+        desks.send(pen, event)
     if as_json:
         output.emit({"request": name, "account": account, "share_percent": percent})
         return
@@ -110,14 +110,14 @@ def decide(
     if (answer == "amend") != bool(percent):
         raise exits.Stop("amend needs --percent, and nothing else takes it")
     now = wiring.clock()
-    with writing(data, config) as (desk, runtime):
+    with writing(data, config) as (desk, pen):
         asked = _asked(desk, name)
-        state = runtime.processor.ledger(asked["cluster"]).book.state
+        state = pen.state(asked["cluster"])
         given = _percent(percent or asked["share_percent"]) if answer != "refuse" else None
         who = desk.author(author)
         carried = [] if given is None else [_carry_out(state, asked, given, others or [], who, expect, now)]
         for event in carried:
-            desks.check(runtime, event)
+            desks.check(pen, event)
             if not as_json:
                 previews.tell(_preview(state, asked, event), epoch_s(now))
         desks.confirm(f"{ANSWERS[answer]} {asked['account']}{f' at {given} %' if given is not None else ''}?", yes=yes)
@@ -135,8 +135,7 @@ def decide(
             reason=told,
         )
         desks.decide(
-            desk,
-            runtime,
+            pen,
             *carried,
             ShareDecided(id=f"decided/{wiring.new_id()}", source=SOURCE, time=now, data=decided),
         )

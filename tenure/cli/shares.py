@@ -114,9 +114,9 @@ def set_(
     if not children and not remove:
         raise exits.Stop("name what to change: CHILD=PERCENT, such as vision=30, or --remove CHILD")
     now = wiring.clock()
-    with writing(data, config) as (desk, runtime):
+    with writing(data, config) as (desk, pen):
         name = desk.cluster(cluster)
-        state = runtime.processor.ledger(name).book.state
+        state = pen.state(name)
         from_at = instants.parsed(effective, "--effective") if effective else None
         set_of = wanted(latest(state, pool or "", parent), children or [], remove or [])
         facts = SharesSetData(
@@ -131,13 +131,13 @@ def set_(
             backdated=backdated,
         )
         event = SharesSet(id=f"shares/{wiring.new_id()}", source=SOURCE, time=now, data=facts)
-        check(runtime, event)
+        check(pen, event)
         seen = preview(state, pool or "", parent, set_of, effective_s(event))
         if not as_json:
             previews.tell(seen, effective_s(event))
         if not dry_run:
             confirm("Write it?", yes=yes)
-            decide(desk, runtime, event)
+            decide(pen, event)
     if as_json:
         output.emit(
             previews.preview_json(seen) | {"written": not dry_run, "effective_at": output.iso_s(effective_s(event))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -11,13 +11,12 @@ from streams import topics as table
 from streams.topics import TOPICS, Found, Topic, Wrong
 from tenure import wiring
 from tenure.cli import exits, options, output
+from tenure.cli.brokers import broker
 from tenure.cli.text import NONE, count, duration, plural
 from tenure.config import Settings
 
 if TYPE_CHECKING:
     from streams.kafka.admin import Admin
-
-HOW_TO_SAY: Final = f'write `address = "host:9092"` under [kafka] of tenure.toml, or set {wiring.KAFKA}'
 
 app = typer.Typer(help="Check the topics in Kafka, and make them.")
 
@@ -79,14 +78,6 @@ def create(
         tell_wrong(wrong)
     if wrong:
         raise typer.Exit(exits.FINDINGS)
-
-
-def broker(settings: Settings) -> str:
-    """Where Kafka is; stops where nothing says so."""
-    address = wiring.brokers(settings)
-    if address is None:
-        raise exits.Stop(f"nothing says where Kafka is: {HOW_TO_SAY}")
-    return address
 
 
 def looked_at(admin: Admin, settings: Settings, address: str) -> tuple[dict[str, Found], list[Wrong]]:

@@ -19,8 +19,9 @@ from streams.kafka import StreamError
 from streams.topics import LOGS
 from tenure import wiring
 from tenure.cli import exits, options, output
+from tenure.cli.brokers import broker
 from tenure.cli.text import count, duration
-from tenure.cli.topics import broker, looked_at
+from tenure.cli.topics import looked_at
 from tenure.config import KafkaConfig, Settings
 
 if TYPE_CHECKING:
