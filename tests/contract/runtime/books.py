@@ -37,10 +37,15 @@ ASKED = {
 
 
 PLACELESS = {
-    **{name: f"SELECT * EXCEPT (topic, `partition`, `offset`, `index`) FROM {name} FINAL" for name in LOGGED},
+    **{
+        name: "SELECT * EXCEPT (topic, `partition`, `offset`, `index`) "
+        f"REPLACE (if(cluster = '', toDateTime64(0, 6, 'UTC'), recorded_at) AS recorded_at) FROM {name} FINAL"
+        for name in LOGGED
+    },
     "checkpoints": f"{ASKED['checkpoints']} WHERE cluster != ''",
 }
-"""What does not depend on how a log is laid out: its records of no cluster are counted by partition."""
+"""What does not depend on where and by whom a log is written: its records of no cluster are counted by partition, and
+do not bring the time at which they were recorded."""
 
 
 def contents(store: Store, *, placed: bool = True) -> dict[str, list[str]]:
@@ -72,4 +77,3 @@ def samples(*, hours: int = 12) -> Samples:
         unknown,
         np.full(len(rows), -1, dtype=np.int32),
     )
-

@@ -1,0 +1,85 @@
+"""Workers for tests: one in this process that runs until it has caught up, and ones in processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+
+from ledger.checkpoint import Partition
+from ledger.store.protocol import Store
+from streams.kafka.admin import admin
+from streams.kafka.producer import publisher
+from streams.runtime.patience import Patience
+from streams.runtime.worker import Machine, Settings, Worker
+from streams.topics import LOGS, SAMPLES, TOPICS
+
+ENOUGH_S = 60.0
+
+
+def machine(patience_s: float = 30.0) -> Machine:
+    """This machine."""
+    patience = Patience(patience_s, time.sleep, time.monotonic)
+    return Machine(lambda: datetime.now(UTC), time.monotonic, Path(tempfile.mkdtemp(prefix="tenure-faust-")), patience)
+
+
+def make_topics(address: str, *, partitions: int | None = None) -> None:
+    """All topics, in a broker that has none."""
+    topics = [t if partitions is None or t.partitions == 1 else replace(t, partitions=partitions) for t in TOPICS]
+    with admin(address) as asked:
+        asked.create(topics, 1)
+
+
+def ends(address: str) -> dict[Partition, int]:
+    """Where the logs and the samples end, for partitions that are not empty."""
+    consumer: Any = KafkaConsumer(bootstrap_servers=address, enable_auto_commit=False)
+    try:
+        places = [
+            TopicPartition(topic.name, number)
+            for topic in (*LOGS, SAMPLES)
+            for number in consumer.partitions_for_topic(topic.name) or ()
+        ]
+        found = consumer.end_offsets(places)
+    finally:
+        consumer.close()
+    return {Partition(place.topic, place.partition): end for place, end in found.items() if end}
+
+
+def settings(address: str, **chosen: Any) -> Settings:
+    """Quick in everything, and without ticks."""
+    return Settings(address, **{"tick_s": 0, "take_within_s": 0.05, "save_every_s": 0.5, "session_s": 6.0, **chosen})
+
+
+def drain(store: Store, address: str, **chosen: Any) -> None:
+    """Run one worker until everything that is in the broker now is taken and checkpointed."""
+    wanted = ends(address)
+
+    async def live() -> None:
+        with publisher(address) as sender:
+            worker = Worker(store, sender, settings(address, **chosen), machine())
+            running = asyncio.create_task(worker.run())
+            until_s = time.monotonic() + ENOUGH_S
+            while not running.done() and not caught_up(worker, wanted):
+                assert time.monotonic() < until_s, f"not caught up: {worker.health()}, wanted {wanted}"
+                await asyncio.sleep(0.05)
+            if not running.done():
+                await worker.stop()
+            await running
+
+    asyncio.run(live())
+
+
+def caught_up(worker: Worker, wanted: Mapping[Partition, int]) -> bool:
+    """Whether the worker has taken and saved all of it."""
+    lanes = {lane.partition: lane for lane in worker.health().lanes}
+    return all(
+        (lane := lanes.get(str(partition))) is not None and lane.next_offset >= end and not lane.unsaved
+        for partition, end in wanted.items()
+    )
