@@ -5,6 +5,7 @@ Writes go one at a time through one client; reads borrow a client each, so a lon
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,9 @@ from ledger.store.sql import read
 from ledger.units import hour_ceil_s, hour_floor_s
 
 Connect = Callable[[], Client]
+
+logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
+"""What the driver warns of it raises too, and then it is told once, in our words."""
 
 FIRST_GENERATION: Final = "g1"
 """The generation a new store writes and shows."""

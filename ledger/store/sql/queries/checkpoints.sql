@@ -5,3 +5,4 @@ SELECT
     events, facts, facts_hash, log_hash
 FROM partition_checkpoints FINAL
 WHERE generation = {generation:String}
+ORDER BY topic, `partition`, cluster
