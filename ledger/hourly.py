@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ledger.capacity import Occupant, clear
-from ledger.charges import run_lines
+from ledger.charges import pool_stretches, run_lines
 from ledger.demand import Asker, admitted, placeable, total
 from ledger.hours import (
     CHARGED,
@@ -110,28 +110,8 @@ def run_askers(state: State, run: DerivedRun, a_s: int, b_s: int) -> Iterator[tu
         if piece.class_ == "suspended" or piece.a_s >= b_s or piece.b_s <= a_s:
             continue
         a, b = max(piece.a_s, a_s), min(piece.b_s, b_s)
-        for pool, x, y, milli in pool_stretches(state, run, a, b):
+        for pool, x, y, milli in pool_stretches(run, a, b, state.node_types):
             yield pool, Asker(x, y, milli, run.account, running=True, submitted_s=run.start_s, job=run.job)
-
-
-def pool_stretches(state: State, run: DerivedRun, a_s: int, b_s: int) -> list[tuple[str, int, int, int]]:
-    """(pool, from, until, milli-GPUs) of a run over [a, b)."""
-    if not run.mixed:
-        if len(run.pools) == 1 or len(set(run.pools)) == 1:
-            return [(run.pools[0], a_s, b_s, run.gpus_milli)]
-        by_pool: dict[str, int] = {}
-        for pool, placed in zip(run.pools, run.placements, strict=True):
-            by_pool[pool] = by_pool.get(pool, 0) + placed[1]
-        return [(pool, a_s, b_s, milli) for pool, milli in by_pool.items()]
-    found: list[tuple[str, int, int, int]] = []
-    for node, milli, _ in run.placements:
-        types = state.node_types(node) or ((a_s, run.terms.gpu_type or UNKNOWN_POOL),)
-        for place, (since, pool) in enumerate(types):
-            x = a_s if place == 0 else max(a_s, since)
-            y = min(b_s, types[place + 1][0]) if place + 1 < len(types) else b_s
-            if x < y:
-                found.append((pool, x, y, milli))
-    return found
 
 
 def wait_askers(state: State, job: str, wait: Wait, a_s: int, b_s: int) -> Iterator[tuple[str, Asker]]:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ledger.charges import run_lines
+from ledger.charges import pool_stretches, run_lines
 from ledger.demand import NO_NODES, placeable
-from ledger.hourly import claims_of, grants_of, pool_stretches
+from ledger.hourly import claims_of, grants_of
 from ledger.hours import CHARGED, CLAIM, GRANT, REFUNDED
 from ledger.jobs import JobFacts
 from ledger.queue import Wait, queued, queued_since
@@ -127,7 +127,7 @@ def commitments(state: State, pool: str) -> dict[str, int]:
         left_s = run.terms.min_runtime_s if run.start_s == at_s else remaining_contract_s(run, at_s)
         if not run.funded or not left_s:
             continue
-        for name, _, _, milli in pool_stretches(state, run, at_s, at_s + 1):
+        for name, _, _, milli in pool_stretches(run, at_s, at_s + 1, state.node_types):
             if name == pool:
                 found[run.account] = found.get(run.account, 0) + milli * left_s
     return found
@@ -211,7 +211,7 @@ def slots(state: State, pool: str) -> dict[str, Slots]:
     used = dict.fromkeys(limits, 0)
     for run in running(state) if limits else ():
         if run.funded and not any(a <= at_s < b for a, b, _ in run.pauses):
-            for name, _, _, milli in pool_stretches(state, run, at_s, at_s + 1):
+            for name, _, _, milli in pool_stretches(run, at_s, at_s + 1, state.node_types):
                 for account in lineage(run.account):
                     if name == pool and account in limits:
                         used[account] += milli
