@@ -118,7 +118,7 @@ def wait_askers(state: State, job: str, wait: Wait, a_s: int, b_s: int) -> Itera
     """The demand of a wait within [a, b): funded were it to start, and placeable on healthy nodes."""
     a, b = max(wait.a_s, a_s), min(wait.b_s, b_s)
     terms = wait.terms
-    if a >= b or not terms.gpus_milli or not terms.account or not terms.min_runtime_s:
+    if a >= b or not wait.asks:
         return
     for x, y in state.stretches_of(a, b):
         health = state.health_at(x)
@@ -138,8 +138,10 @@ def demand_of(state: State, pool: str, askers: list[Asker], a_s: int, b_s: int) 
         return total(askers, a_s, b_s)
     free: list[Asker] = []
     limited: list[Asker] = []
+    accounts = {asker.account for asker in askers}
+    under_limits = {account for account in accounts if any(t.limits_on(account) for t in trees)}
     for asker in askers:
-        (limited if any(t.limits_on(asker.account) for t in trees) else free).append(asker)
+        (limited if asker.account in under_limits else free).append(asker)
     sums = total(free, a_s, b_s)
     cut = admitted(limited, lambda account, at: state.tree_at(pool, at).limits_on(account), a_s, b_s, starts[1:])
     for account, amount in cut.items():

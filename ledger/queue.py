@@ -22,6 +22,12 @@ class Wait(NamedTuple):
     terms: Terms
     submitted_s: int
 
+    @property
+    def asks(self) -> bool:
+        """Whether it may be demand at all: without an account, a contract or GPUs it is funded nowhere."""
+        terms = self.terms
+        return bool(terms.min_runtime_s and terms.account and terms.gpus_milli)
+
 
 def waits(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> tuple[Wait, ...]:
     """The job's waits that count as demand: open in the queue, not held, eligible."""

@@ -1,5 +1,6 @@
 """The facts as bytes and as one number."""
 
+import gc
 import json
 import zlib
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 
 from ledger.facts import MODULUS, FactsHash, decode, encode, records
+from ledger.hourly import HourBook, hour_book
+from ledger.state import State
 from ledger.statements import digest
 from tests.oracle.logs import seeded_log
 from tests.support.folded import Folded, folded
@@ -147,3 +150,34 @@ def test_two_books_of_one_cluster_only_are_equal():
 def test_a_checkpoint_before_anything_was_told():
     state = decode(encode(Folded().book.state))
     assert (state.opens_s, state.closed_hours(0, s("12:00"))) == (None, range(0))
+
+
+def test_nobody_looks_for_garbage_while_a_state_is_made(book: Folded, monkeypatch: pytest.MonkeyPatch):
+    data, seen = encode(book.book.state), []
+    monkeypatch.setattr("ledger.facts._remake", lambda _: seen.append(gc.isenabled()))
+    decode(data)
+    with pytest.raises(zlib.error):
+        decode(b"")
+    assert (seen, gc.isenabled()) == ([False], True)
+    gc.disable()
+    try:
+        decode(data)
+        assert not gc.isenabled(), "whoever switched it off has his reasons"
+    finally:
+        gc.enable()
+
+
+def test_only_jobs_that_may_have_touched_an_hour_are_asked_for_its_sums(monkeypatch: pytest.MonkeyPatch):
+    """A wait without a contract is no demand, however long it is."""
+    idle = submitted("08:00", "idle", min_runtime_s=0)
+    book = folded([*small_cluster(), submitted("08:00"), started("08:10"), idle, tick("11:05")])
+    asked: list[list[str]] = []
+
+    def told(state: State, a_s: int, b_s: int, jobs: dict[str, None]) -> HourBook:
+        asked.append(list(jobs))
+        return hour_book(state, a_s, b_s, jobs)
+
+    monkeypatch.setattr("ledger.facts.hour_book", told)
+    again = decode(encode(book.book.state))
+    assert asked == [["j"]] * 3
+    assert again.hours == book.book.state.hours

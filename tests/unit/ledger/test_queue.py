@@ -5,13 +5,21 @@ from typing import Any
 import pytest
 
 from ledger.jobs import JobFacts
-from ledger.queue import queued, queued_since, waits
+from ledger.queue import Wait, queued, queued_since, waits
 from ledger.runs import DerivedRun, derive
 from ledger.statements import End, Full, Start, Submitted, Terms, Updated
 from ledger.units import FOREVER_S
 from tests.support.world import World, stamped
 
 ASKED = Terms(account="lab/a", gpus_milli=1000, min_runtime_s=100)
+
+
+@pytest.mark.parametrize(
+    ("change", "asks"),
+    [({}, True), ({"account": ""}, False), ({"gpus_milli": 0}, False), ({"min_runtime_s": 0}, False)],
+)
+def test_a_wait_asks_for_time_if_it_can_be_funded_at_all(change: dict[str, Any], asks: bool):
+    assert Wait(0, 10, ASKED._replace(**change), 0).asks is asks
 
 
 def job(
