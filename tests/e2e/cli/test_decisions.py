@@ -1,5 +1,6 @@
 """Shares, requests and grants from the command line."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -71,10 +72,62 @@ def test_a_dead_letter_can_be_sent_again_corrected(copy: Path, tmp_path: Path):
     fixed = tmp_path / "fixed.json"
     fixed.write_text(letter["raw_text"].replace('"expected_revision":1', '"expected_revision":2,"backdated":true'))
     retry = ["dead-letters", "retry", letter["id"]]
-    as_it_is, corrected, unknown = many(copy, [retry, [*retry, "--with", str(fixed)], ["dead-letters", "show", "zz"]])
+    as_it_is, twice, corrected, listed, opened, unknown = many(
+        copy,
+        [
+            retry,
+            ["dead-letters", "list", "--json"],
+            [*retry, "--with", str(fixed)],
+            ["dead-letters", "list", "--json"],
+            ["dead-letters", "list", "--open"],
+            ["dead-letters", "show", "zz"],
+        ],
+    )
     assert (as_it_is.code, "stale_revision" in as_it_is.out) == (1, True)
+    assert (twice.json["count"], twice.json["taken"]) == (2, 0)
     assert (corrected.code, "applied" in corrected.out) == (0, True)
+    assert (listed.json["count"], listed.json["taken"]) == (2, 2)
+    places = [found["taken_at"] for found in listed.json["dead_letters"]]
+    assert places[0] == places[1]
+    assert places[0]["offset"] > max(found["offset"] for found in listed.json["dead_letters"])
+    assert "0 dead letters" in opened.out
     assert unknown.code == 3
+
+
+def test_what_is_sure_to_be_refused_again_is_not_sent_with_all_the_others(copy: Path, tmp_path: Path):
+    """Of three letters one is an event refused for its time, one a decision that is stale, and one no event at all."""
+    broken = tmp_path / "events.jsonl"
+    early = {"cluster": "aurora", "job": "early", "user": "u", "gpus_milli": 1000}
+    head = {"specversion": "1.0", "id": "early", "source": "test", "type": "tenure.job.submitted.v1"}
+    event = head | {"time": "2031-03-01T00:10:00Z", "data": early}
+    broken.write_text(f"{{no json\n{json.dumps(event)}\n")
+    sent = ["dead-letters", "retry", "--all", "--json"]
+    taken_in, dry, by_reason, once, again, listed, neither, both = many(
+        copy,
+        [
+            ["ingest", str(broken), "--json"],
+            [*sent, "--dry-run"],
+            ["dead-letters", "retry", "--reason", "stale_revision"],
+            sent,
+            sent,
+            ["dead-letters", "list", "--json"],
+            ["dead-letters", "retry"],
+            ["dead-letters", "retry", "x", "--all"],
+        ],
+    )
+    assert taken_in.json["book"]["outcomes"] == {"from_the_future": 1}
+    assert {row["was"]: row["now"] for row in dry.json["retried"]} == {
+        "stale_revision": "not sent",
+        "not_json": "not sent",
+        "from_the_future": "to be sent",
+    }
+    assert not any(row["sent"] for row in dry.json["retried"])
+    assert (by_reason.code, "not sent" in by_reason.out, "0 of 1 letter" in by_reason.out) == (1, True, True)
+    assert [row["was"] for row in once.json["retried"] if row["sent"]] == ["from_the_future"]
+    assert once.code == again.code == 1
+    assert len(again.json["retried"]) == 3, "of letters that speak of one event the latest is sent"
+    assert listed.json["count"] == 5
+    assert (neither.code, both.code) == (2, 2)
 
 
 def test_a_decision_under_an_id_that_was_decided_on_is_told_to_have_changed_nothing(copy: Path, tmp_path: Path):
@@ -86,9 +139,9 @@ def test_a_decision_under_an_id_that_was_decided_on_is_told_to_have_changed_noth
     fixed.write_text(named.read_text().replace('"expected_revision":1', '"expected_revision":2,"backdated":true'))
     retry = ["dead-letters", "retry", letter["id"], "--with"]
     refused, passed_by, told = many(copy, [[*retry, str(named)], [*retry, str(fixed)], [*retry, str(fixed), "--json"]])
-    assert (refused.code, "stale_revision; it is a new dead letter" in refused.out) == (1, True)
-    assert (passed_by.code, "repeated, which changed nothing" in " ".join(passed_by.out.split())) == (1, True)
-    assert told.json["taken"] is False
+    assert (refused.code, "it is a new dead letter" in refused.out) == (1, True)
+    assert (passed_by.code, "changed nothing: a decision came under its id" in passed_by.out) == (1, True)
+    assert [row["taken"] for row in told.json["retried"]] == [False]
 
 
 def test_a_replay_can_be_switched_to_with_its_samples(copy: Path):
