@@ -134,114 +134,109 @@ def _judge_policy(state: State, event: PolicySet) -> Refused | None:
 
 
 def carry_out(book: Book, event: DecisionEvent) -> None:
-    """Change the facts and post what that changes of closed hours."""
-    state = book.state
-    data = event.data
-    at_s = epoch_s(event.time)
+    """Change the facts, post what that changes of closed hours, and tell people."""
     match event:
         case SharesSet():
-            from_s = effective_s(event)
-            _put_shares(book, event, from_s)
+            _set_shares(book, event)
         case GrantMade():
-            from_s = epoch_s(event.data.since)
-            _with_corrections(book, event, from_s, lambda: state.grants.append(_grant(event)))
-            book.writer.rows[GrantRow].append(
-                GrantRow(
-                    state.cluster,
-                    event.data.gpu_type,
-                    event.data.account,
-                    event.id,
-                    event.data.amount_gpu_ms,
-                    from_s,
-                    epoch_s(event.data.until),
-                    data.author,
-                    data.reason,
-                    state.seq,
-                    state.recorded_s,
-                )
-            )
-            detail = f"{event.data.amount_gpu_ms / GPU_HOUR_MS:g} GPU-hours of {event.data.gpu_type}"
-            _tell(book, event, "grant", event.data.account, detail, at_s)
+            _make_grant(book, event)
         case PolicySet():
-            changes = event.data.model_dump(exclude={"cluster", "opens_at", "author", "reason"}, exclude_none=True)
-            _put_policy(book, event, at_s, tuple(sorted(changes.items())))
-            if event.data.opens_at is not None:
-                changes["opens_at"] = f"{event.data.opens_at:%Y-%m-%dT%H:%M:%SZ}"
-            detail = ", ".join(f"{k}={v}" for k, v in sorted(changes.items()))
-            _tell(book, event, "policy", state.cluster, detail, at_s)
+            _set_policy(book, event)
         case RunReassigned():
             _reassign(book, event)
-            run = f"{event.data.job}/{event.data.attempt}"
-            _tell(book, event, "reassigned", run, f"to {event.data.account}", at_s)
         case ShareDecided():
-            share = event.data.share_percent
-            detail = (
-                f"{event.data.decision}{f' at {share} percent' if share is not None else ''} ({event.data.request})"
-            )
-            _tell(book, event, "share_decided", event.data.account, detail, at_s)
+            _answer(book, event)
         case _:
             assert_never(event)
 
 
-def _tell(book: Book, event: DecisionEvent, kind: str, subject: str, detail: str, at_s: int) -> None:
-    state = book.state
-    book.writer.rows[DecisionRow].append(
-        DecisionRow(
-            state.cluster,
-            kind,
-            subject,
-            detail,
-            event.data.author,
-            event.data.reason,
-            at_s,
-            state.seq,
-            state.recorded_s,
-        )
-    )
-
-
-def _grant(event: GrantMade) -> Grant:
-    data = event.data
-    return Grant(event.id, data.gpu_type, data.account, data.amount_gpu_ms, epoch_s(data.since), epoch_s(data.until))
-
-
-def _put_shares(book: Book, event: SharesSet, from_s: int) -> None:
+def _tell(book: Book, event: DecisionEvent, kind: str, subject: str, detail: str) -> None:
     state, data = book.state, event.data
+    row = DecisionRow(
+        state.cluster,
+        kind,
+        subject,
+        detail,
+        data.author,
+        data.reason,
+        epoch_s(event.time),
+        state.seq,
+        state.recorded_s,
+    )
+    book.writer.rows[DecisionRow].append(row)
+
+
+def _set_shares(book: Book, event: SharesSet) -> None:
+    state, data = book.state, event.data
+    from_s = effective_s(event)
     pool = data.gpu_type or EVERY_POOL
     children = tuple(ChildShare(c.child, str(c.share_percent), c.slot_limit_milli) for c in data.children)
     revision = Revision(data.expected_revision + 1, from_s, children)
     _with_corrections(book, event, from_s, lambda: state.shares.put(pool, data.parent, revision))
-    for child in children:
-        book.writer.rows[ShareRow].append(
-            ShareRow(
-                state.cluster,
-                data.gpu_type or "",
-                data.parent,
-                revision.revision,
-                child.child,
-                child.percent,
-                child.slot_limit_milli,
-                from_s,
-                data.backdated,
-                data.author,
-                data.reason,
-                state.seq,
-                state.recorded_s,
-            )
+    book.writer.rows[ShareRow] += [
+        ShareRow(
+            state.cluster,
+            data.gpu_type or "",
+            data.parent,
+            revision.revision,
+            child.child,
+            child.percent,
+            child.slot_limit_milli,
+            from_s,
+            data.backdated,
+            data.author,
+            data.reason,
+            state.seq,
+            state.recorded_s,
         )
+        for child in children
+    ]
 
 
-def _put_policy(book: Book, event: PolicySet, at_s: int, changes: tuple[tuple[str, object], ...]) -> None:
-    state = book.state
+def _make_grant(book: Book, event: GrantMade) -> None:
+    state, data = book.state, event.data
+    since_s, until_s = epoch_s(data.since), epoch_s(data.until)
+    grant = Grant(event.id, data.gpu_type, data.account, data.amount_gpu_ms, since_s, until_s)
+    _with_corrections(book, event, since_s, lambda: state.grants.append(grant))
+    row = GrantRow(
+        state.cluster,
+        data.gpu_type,
+        data.account,
+        event.id,
+        data.amount_gpu_ms,
+        since_s,
+        until_s,
+        data.author,
+        data.reason,
+        state.seq,
+        state.recorded_s,
+    )
+    book.writer.rows[GrantRow].append(row)
+    detail = f"{data.amount_gpu_ms / GPU_HOUR_MS:g} GPU-hours of {data.gpu_type}"
+    _tell(book, event, "grant", data.account, detail)
+
+
+def _set_policy(book: Book, event: PolicySet) -> None:
+    state, data = book.state, event.data
+    at_s = epoch_s(event.time)
+    changes = data.model_dump(exclude={"cluster", "opens_at", "author", "reason"}, exclude_none=True)
 
     def put() -> None:
         if changes:
-            state.policies.changes.append(PolicyChange(at_s, changes))
-        if event.data.opens_at is not None:
-            state.policies.opens_s = epoch_s(event.data.opens_at)
+            state.policies.changes.append(PolicyChange(at_s, tuple(sorted(changes.items()))))
+        if data.opens_at is not None:
+            state.policies.opens_s = epoch_s(data.opens_at)
 
     _with_corrections(book, event, at_s, put)
     book.close_missing(event)
+    told = changes if data.opens_at is None else changes | {"opens_at": f"{data.opens_at:%Y-%m-%dT%H:%M:%SZ}"}
+    _tell(book, event, "policy", state.cluster, ", ".join(f"{k}={v}" for k, v in sorted(told.items())))
+
+
+def _answer(book: Book, event: ShareDecided) -> None:
+    data = event.data
+    share = f" at {data.share_percent} percent" if data.share_percent is not None else ""
+    _tell(book, event, "share_decided", data.account, f"{data.decision}{share} ({data.request})")
 
 
 def _with_corrections(book: Book, event: DecisionEvent, from_s: int, put: Callable[[], None]) -> None:
@@ -274,3 +269,4 @@ def _reassign(book: Book, event: RunReassigned) -> None:
     change = Change()
     correct_job(state, change, data.job, old)
     change.write(book.writer, event)
+    _tell(book, event, "reassigned", f"{data.job}/{data.attempt}", f"to {data.account}")
