@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 import typer
 
@@ -18,13 +18,14 @@ from ledger.standing import queue as queued
 from ledger.store.clickhouse import ClickHouse
 from ledger.units import DAY_S, HOUR_S, epoch_s
 from tenure import wiring
-from tenure.cli import exits, options, output
+from tenure.cli import exits, options, output, streaming
+from tenure.cli.brokers import fed
+from tenure.cli.checks import Check, Level
 from tenure.cli.desk import open_place, unfolded
 from tenure.cli.figures import number
 from tenure.cli.queries import read
 from tenure.cli.text import bytes_, count, duration, gpu_hours, moment, plural, when
 
-Level = Literal["ok", "note", "act"]
 LOW_BYTES: Final = 1 << 30
 """Less free space than this needs a hand: a month of samples of 256 GPUs takes about a quarter of it."""
 LONG_S: Final = 7 * DAY_S
@@ -33,23 +34,15 @@ MARKS: Final = {"ok": "✓", "note": "·", "act": "!"}
 STYLES: Final = {"ok": "green", "note": "", "act": "bold red"}
 
 
-class Check(NamedTuple):
-    """One thing looked at. `value` is for programs, `sentence` for people; `act` says that a hand is needed."""
-
-    level: Level
-    name: str
-    sentence: str
-    value: object
-
-
 def doctor(
     data: options.Data = None,
     config: options.Config = None,
     as_json: options.Json = False,
 ) -> None:
     """Look the book over. 0: nothing to do; 1: something needs a hand."""
-    with open_place(data, config) as (store, place, _):
-        checks = [*_folder(place), *_store(store), *_log(store), *_books(store), *_data(store)]
+    with open_place(data, config) as (store, place, settings):
+        kafka = streaming.checks(store, settings)
+        checks = [*_folder(place), *_store(store), *_log(store), *kafka, *_books(store), *_data(store)]
     if as_json:
         output.emit({"healthy": not _act(checks), "checks": [check._asdict() for check in checks]})
     else:
@@ -105,9 +98,11 @@ def _log(store: ClickHouse) -> Iterator[Check]:
         level: Level = "act" if missing else "ok"
         gaps = f", {count(missing)} missing: restore the folder from a copy" if missing else ", no gaps"
         yield Check(level, "log", told + gaps, row)
-    tail = unfolded(store)
-    told = f"{plural(tail, 'record')} behind the last checkpoint: any command that reads the book folds them"
-    yield Check("act", "unfolded tail", told, tail) if tail else Check("ok", "unfolded tail", "none", 0)
+    tail, workers = unfolded(store), fed(store)
+    who = "workers fold them" if workers else "any command that reads the book folds them"
+    told = f"{plural(tail, 'record')} behind the last checkpoint: {who}" if tail else "none"
+    level = "ok" if not tail else "note" if workers else "act"
+    yield Check(level, "unfolded tail", told, tail)
 
 
 # ---------------------------------------------------------------- books
