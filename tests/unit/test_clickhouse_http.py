@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -169,21 +170,21 @@ def test_an_answer_without_rows_has_its_columns(server: ClickHouseServer):
     client.close()
 
 
-def test_it_ends_when_it_is_told_to_and_with_its_parent(server: ClickHouseServer):
+def test_it_ends_when_it_is_told_to_and_with_its_parent(tmp_path: Path):
     with ClickHouseServer() as other:
         process = other.process
         other.stop()
         assert process.returncode == 0
     code = (
         "from tests.support.clickhouse import ClickHouseServer\n"
-        "import os\n"
-        "server = ClickHouseServer().start()\n"
+        "import os, sys\n"
+        "server = ClickHouseServer(sys.argv[1]).start()\n"
         "print(server.process.pid, flush=True)\n"
         "os._exit(0)\n"
     )
     from tests.support.chdb import run_python
 
-    pid = run_python(code).stdout.strip()
+    pid = run_python(code, str(tmp_path)).stdout.strip()
     for _ in range(50):
         if subprocess.run(["kill", "-0", pid], capture_output=True, check=False).returncode:
             break
