@@ -33,6 +33,9 @@ class Taker(Protocol):
     """What owns a partition; `Owner` says what each is."""
 
     unsaved: bool
+    """Something was taken that no checkpoint speaks of."""
+    unsettled: bool
+    """Nothing waits for it, but another save will have something to do."""
 
     @property
     def partition(self) -> Partition: ...
@@ -103,7 +106,7 @@ class Lane:
         while not self._closing:
             await self._pause()
             await self._take()
-            if self.owner.unsaved and self._now_s() >= self._save_due_s():
+            if self._wants_save and self._now_s() >= self._save_due_s():
                 await self._save()
         if self.owner.unsaved:
             await self._save()
@@ -116,7 +119,7 @@ class Lane:
 
     async def _pause(self) -> None:
         """Until records arrive, or a checkpoint is due."""
-        left_s = max(0.0, self._save_due_s() - self._now_s()) if self.owner.unsaved else None
+        left_s = max(0.0, self._save_due_s() - self._now_s()) if self._wants_save else None
         try:
             await asyncio.wait_for(self._arrived.wait(), left_s)
         except TimeoutError:
@@ -146,6 +149,10 @@ class Lane:
         self._unacked.clear()
         if self.owner.next_offset != upto:
             await self._seek(self.owner.next_offset)
+
+    @property
+    def _wants_save(self) -> bool:
+        return self.owner.unsaved or self.owner.unsettled
 
     def _timed_save(self) -> float:
         """Seconds it took, without those it waited for the thread."""

@@ -36,6 +36,7 @@ class Owner:
         self._keeper = patience.insist(self._open)
         self.processor = self._keeper.processor
         self.unsaved = False
+        self.unsettled = False
 
     def _open(self) -> Keeper:
         keeper = Keeper(self._store, self._store.live_generation(), self.partition, self._patience.insist)
@@ -71,11 +72,6 @@ class Owner:
         if self._patience.insist(self._store.live_generation) != self._keeper.generation:
             self._keeper = self._patience.insist(self._open)
             self.processor = self._keeper.processor
-
-    @property
-    def closed_hours(self) -> int:
-        """Grows when an hour is closed, of any cluster."""
-        return sum(max(0, ledger.book.state.closed_until_s) for ledger in self.processor.ledgers.values())
 
 
 def _batches(messages: Iterator[Message], partition: Partition) -> Iterator[list[Record]]:

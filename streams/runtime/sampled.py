@@ -40,6 +40,7 @@ class Sampled:
         self.partition: Final = partition
         self.next_offset = next_offset
         self.unsaved = False
+        self.unsettled = False
         for cluster, (closed_until_s, _) in patience.insist(self._closed).items():
             self._sums.resumed(cluster, closed_until_s)
 
@@ -79,7 +80,8 @@ class Sampled:
             self._sums.due(cluster, again)
             make = partial(self._sums.make, self._store, generation, cluster, closed_until_s, ticked_s)
             self._once[cluster] = (ticked_s, (once | set(self._patience.insist(make))) - again)
-        self.unsaved = any(once for _, once in self._once.values())
+        self.unsaved = False
+        self.unsettled = any(once for _, once in self._once.values())
 
     def _closed(self) -> dict[str, tuple[int, int]]:
         """By cluster: hours before that are closed, and its last tick."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from kafka import KafkaConsumer, TopicPartition
 
+from deploy.kafka.node import Missing, fetch
 from ledger.checkpoint import Partition
 from ledger.store.protocol import Store
 from streams.kafka.admin import admin
@@ -20,6 +23,7 @@ from streams.kafka.producer import publisher
 from streams.runtime.patience import Patience
 from streams.runtime.worker import Machine, Settings, Worker
 from streams.topics import LOGS, SAMPLES, TOPICS
+from tests.support.kafka import Broker
 
 ENOUGH_S = 60.0
 
@@ -28,6 +32,18 @@ def machine(patience_s: float = 30.0) -> Machine:
     """This machine."""
     patience = Patience(patience_s, time.sleep, time.monotonic)
     return Machine(lambda: datetime.now(UTC), time.monotonic, Path(tempfile.mkdtemp(prefix="tenure-faust-")), patience)
+
+
+@contextmanager
+def own_broker(folder: Path, *, partitions: int | None = None) -> Iterator[Broker]:
+    """A broker that is this test's alone, with Tenure's topics; skips where there is no Java or Maven."""
+    try:
+        fetch()
+    except Missing as missing:
+        pytest.skip(str(missing))
+    with Broker(folder).running() as broker:
+        make_topics(broker.address, partitions=partitions)
+        yield broker
 
 
 def make_topics(address: str, *, partitions: int | None = None) -> None:
