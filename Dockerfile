@@ -19,7 +19,7 @@ RUN uv build --wheel --out-dir dist --require-hashes --build-constraints require
  && uv pip install --no-cache --compile-bytecode --no-deps --python /opt/tenure dist/*.whl
 
 FROM python:3.11-slim-bookworm
-RUN useradd --system --uid 10001 --user-group --home-dir /var/lib/tenure --create-home tenure
+RUN useradd --uid 10001 --user-group --home-dir /var/lib/tenure --create-home --shell /usr/sbin/nologin tenure
 COPY --from=build /opt/tenure /opt/tenure
 ENV PATH=/opt/tenure/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \

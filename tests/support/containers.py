@@ -46,7 +46,7 @@ class KafkaImage:
         )
 
     def __enter__(self) -> Self:
-        self._image.start()
+        self._image.__enter__()  # which removes the container should it not start
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,7 +95,7 @@ class ClickHouseImage:
         )
 
     def start(self) -> Self:
-        self._image.start()
+        self._image.__enter__()  # which removes the container should it not start
         return self
 
     def stop(self) -> None:
