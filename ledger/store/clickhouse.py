@@ -254,11 +254,13 @@ class ClickHouse:
         with self._writing, translated(self.where):
             self._writer.command(read("queries")["set_live_generation"], parameters={"generation": generation})
 
-    def compare_generations(self, a: str, b: str, examples: int = 5) -> list[TableDifference]:
+    def compare_generations(
+        self, a: str, b: str, examples: int = 5, settled: Mapping[str, int] | None = None
+    ) -> list[TableDifference]:
         if a == b:
             return []
         self._catch_up(*TABLES.values())
-        compared = (comparison.compare(self.query, table, a, b, examples) for table in TABLES.values())
+        compared = (comparison.compare(self.query, table, a, b, examples, settled) for table in TABLES.values())
         return [difference for difference in compared if difference.only_in_a or difference.only_in_b]
 
     def drop_generation(self, generation: str) -> None:

@@ -193,8 +193,13 @@ class Store(Protocol):
         """Let the views show another generation."""
         ...
 
-    def compare_generations(self, a: str, b: str, examples: int = 5) -> list[TableDifference]:
-        """What two generations do not share, table by table; tables that agree are left out."""
+    def compare_generations(
+        self, a: str, b: str, examples: int = 5, settled: Mapping[str, int] | None = None
+    ) -> list[TableDifference]:
+        """What two generations do not share, table by table; tables that agree are left out.
+
+        With `settled`, a seq by cluster, only what neither has written since: one of them may be going on.
+        """
         ...
 
     def drop_generation(self, generation: str) -> None:

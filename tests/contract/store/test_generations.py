@@ -46,6 +46,23 @@ def test_a_difference_is_counted_and_shown_on_its_side(store: Store):
     assert store.compare_generations("a", "a") == []
 
 
+def test_what_was_written_since_is_left_out_where_one_of_them_goes_on(store: Store):
+    """`a` goes on: it has new rows, and rows in place of what both had. What differs before that is still found."""
+    common = [posting(seq) for seq in range(1, 11)]
+    store.write(
+        "a", tables_of(*common, run("j1", seq=4), run("j2", seq=5, ended_s=None), posting(3, 7, account="lab/z"))
+    )
+    store.write("b", tables_of(*common, run("j1", seq=4), run("j2", seq=5, ended_s=None)))
+    store.write("a", tables_of(posting(11), run("j2", seq=11), run("j3", seq=12), posting(1, cluster="new")))
+    found = store.compare_generations("a", "b", settled={"c": 10})
+    assert [(d.table, d.only_in_a, d.only_in_b) for d in found] == [("postings", 1, 0)]
+    assert found[0].examples_a[0][found[0].columns.index("account")] == "lab/z"
+    assert [(d.table, d.only_in_a, d.only_in_b) for d in store.compare_generations("a", "b")] == [
+        ("postings", 3, 0),
+        ("runs", 2, 1),
+    ]
+
+
 def test_a_difference_is_summed_by_account(store: Store):
     store.write("a", tables_of(posting(1, 5, account="lab/x"), posting(2, 9, account="lab/y")))
     store.write("b", tables_of(posting(3, 7, account="lab/x"), posting(4, 9, account="lab/y")))
