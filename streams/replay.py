@@ -37,6 +37,46 @@ class Replayed:
     records: int = 0
 
 
+class Replay:
+    """A log being folded anew into `generation`, which must be empty; while it grows, go on until it is caught up.
+
+    Rows come first and checkpoints last, so that a replay that was stopped has none.
+    """
+
+    def __init__(self, store: Store, generation: str) -> None:
+        """Nothing is folded yet."""
+        self._store = store
+        self._processors: dict[Partition, Processor] = {}
+        self.generation = generation
+        self.replayed = Replayed()
+
+    def go_on(self, *, until: Mapping[Partition, Position] | None = None, progress: Progress | None = None) -> int:
+        """Fold what the log holds by now, each partition up to its place in `until`, if given; returns the records."""
+        before = self.replayed.records
+        for topic, number, *_ in self._store.query("check_log").rows:
+            partition = Partition(str(topic), int(str(number)))
+            end = None if until is None else until.get(partition, Position(*partition, -1, 0))
+            self._partition(partition, end, progress)
+        return self.replayed.records - before
+
+    def checkpoint(self) -> None:
+        """Say in the store how far it is folded: whoever goes on with the generation begins there."""
+        for partition, processor in self._processors.items():
+            for checkpoint in processor.checkpoints(self.replayed.ends[partition]):
+                self._store.save_checkpoint(self.generation, checkpoint)
+                self.replayed.checkpoints.setdefault(partition, {})[checkpoint.cluster] = checkpoint
+
+    def _partition(self, partition: Partition, until: Position | None, progress: Progress | None) -> None:
+        replayed = self.replayed
+        last = replayed.ends.get(partition, Position(*partition, -1, 0))
+        while batch := _next(self._store, partition, last.offset, until):
+            last = replayed.ends[partition] = _place(batch[-1])
+            _check_columns(batch, replayed)
+            folded = self._processors.setdefault(partition, Processor()).fold(batch)
+            self._store.write(self.generation, folded.rows)
+            _count(folded, batch, replayed, progress)
+
+
 def replay(
     store: Store,
     generation: str,
@@ -44,20 +84,11 @@ def replay(
     until: Mapping[Partition, Position] | None = None,
     progress: Progress | None = None,
 ) -> Replayed:
-    """Fold the whole log into `generation`, which must be empty; each partition up to its place in `until`, if given.
-
-    Rows come first and checkpoints last, so that a replay that was stopped has none.
-    """
-    replayed = Replayed()
-    made: list[Checkpoint] = []
-    for topic, number, *_ in store.query("check_log").rows:
-        partition = Partition(str(topic), int(str(number)))
-        end = None if until is None else until.get(partition, Position(*partition, -1, 0))
-        made += _partition(store, generation, partition, end, replayed, progress)
-    for checkpoint in made:
-        store.save_checkpoint(generation, checkpoint)
-        replayed.checkpoints.setdefault(checkpoint.position.of, {})[checkpoint.cluster] = checkpoint
-    return replayed
+    """Fold the whole log into `generation`, which must be empty; each partition up to its place in `until`."""
+    made = Replay(store, generation)
+    made.go_on(until=until, progress=progress)
+    made.checkpoint()
+    return made.replayed
 
 
 def sum_samples(
@@ -71,25 +102,6 @@ def sum_samples(
             store.roll_up_samples(generation, str(cluster), int(str(since_s)), at.closed_until_s, at.ticked_s)
         if progress is not None:
             progress(1)
-
-
-def _partition(
-    store: Store,
-    generation: str,
-    partition: Partition,
-    until: Position | None,
-    replayed: Replayed,
-    progress: Progress | None,
-) -> list[Checkpoint]:
-    processor = Processor()
-    last = Position(*partition, -1, 0)
-    while batch := _next(store, partition, last.offset, until):
-        last = replayed.ends[partition] = _place(batch[-1])
-        _check_columns(batch, replayed)
-        folded = processor.fold(batch)
-        store.write(generation, folded.rows)
-        _count(folded, batch, replayed, progress)
-    return processor.checkpoints(last) if last.offset >= 0 else []
 
 
 def _next(store: Store, partition: Partition, after: int, until: Position | None) -> list[Record]:

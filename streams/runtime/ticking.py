@@ -20,9 +20,11 @@ def ticks(processor: Processor, at_s: int) -> Iterator[tuple[str, bytes]]:
 def lives(state: State, at_s: int) -> bool:
     """Whether the clock goes on for a cluster: its book is open, and was not left behind longer than the horizon.
 
-    What was imported from years ago has its ticks in its log. A tick of today would close all the years between.
+    What was imported from years ago has its ticks in its log, and a tick of today would close all the years between. A
+    cluster that was never ticked lives if a node of its was seen: the first tick closes no more than the horizon.
     """
     if state.opens_s is None:
         return False
-    since_s = max(state.ticked_s, state.opens_s)
+    seen_s = (node.statements[-1].at_s for node in state.nodes.values() if node.statements)
+    since_s = state.ticked_s or max((state.opens_s, *seen_s))
     return since_s < at_s <= since_s + state.policy_at(at_s).horizon_h * HOUR_S

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.kafka.node import Missing, fetch
 from tests.support.clickhouse import ClickHouseServer
-from tests.support.kafka import Broker
 from tests.support.trial import Trial, trial
-from tests.support.worker import make_topics
+from tests.support.worker import own_broker
 
 
 @pytest.fixture(scope="session")
@@ -22,11 +20,5 @@ def server() -> Iterator[ClickHouseServer]:
 @pytest.fixture
 def tried(tmp_path: Path, server: ClickHouseServer) -> Iterator[Trial]:
     """A trial with a broker of its own and Tenure's topics in it."""
-    try:
-        fetch()
-    except Missing as missing:
-        pytest.skip(str(missing))
-    with Broker(tmp_path / "kafka").running() as broker:
-        make_topics(broker.address, partitions=3)
-        with trial(broker, server) as made:
-            yield made
+    with own_broker(tmp_path / "kafka", partitions=3) as broker, trial(broker, server) as made:
+        yield made

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from streams.replay import Replay
 from tests.contract.runtime.feeds import UNREADABLE, seeded
 from tests.support.trial import Trial
 
@@ -146,3 +147,32 @@ def test_poison_and_what_is_sent_twice(tried: Trial, seed: int):
     unreadable = [letter.raw for letter in tried.store.dead_letters(limit=100_000) if not letter.event_id]
     assert sorted(unreadable) == sorted(2 * [bad for bad in log if bad in set(unreadable)])
     assert set(unreadable) >= set(poison) - set(UNREADABLE)
+
+
+@every_seed
+def test_a_new_generation_is_built_beside_the_old_while_events_flow(tried: Trial, seed: int):
+    """Its hashes are those of the live book at the same place; after the switch no statement is ever wrong."""
+    dice = random.Random(seed)
+    parts = portions(lines(seed), 12)
+    with tried.worker() as worker:
+        for part in parts[:4]:
+            tried.publish(part, batch=dice.randint(1, 20))
+        tried.await_all(worker)
+        rebuild = Replay(tried.store, "g2")
+        rebuild.go_on()
+        for part in parts[4:7]:
+            tried.publish(part, batch=dice.randint(1, 20))
+            rebuild.go_on()
+        rebuild.checkpoint()
+        seen = tried.settled()
+        tried.store.set_live_generation("g2")
+        for part in parts[7:]:
+            tried.publish(part, batch=dice.randint(1, 20))
+            seen |= tried.settled()
+        tried.await_all(worker)
+        assert worker.stop() == 0
+    assert tried.store.live_generation() == "g2"
+    tried.settle()
+    assert len(seen) > 2
+    for (cluster, seq), statement in seen.items():
+        assert statement == tried.statement(cluster, seq), (cluster, seq)

@@ -28,6 +28,8 @@ from tests.support.kafka import Broker
 from tests.support.worker import ends
 
 ENOUGH_S = 90.0
+AMOUNTS = ("claim_gpu_ms", "charged_gpu_ms", "refunded_gpu_ms", "demand_gpu_ms", "owed_gpu_ms", "commitment_gpu_ms")
+STATEMENT = ", ".join(("cluster", "pool", "account", "hour", *AMOUNTS))
 _numbers = count(1)
 
 
@@ -115,6 +117,23 @@ class Trial:
             assert time.monotonic() < until_s, f"neither dead nor done: {life.said}"
             time.sleep(0.1)
         time.sleep(0 if life.died() else 1.5)  # it may still acknowledge, commit, and die of that
+
+    def settled(self) -> dict[tuple[str, int], list[str]]:
+        """What the public view says now of each cluster, and as of which of its events."""
+        asked = "SELECT cluster, settled_seq FROM settled WHERE cluster != '' ORDER BY ALL"
+        while True:
+            before = self.store.query(asked).rows
+            rows = self.store.query(f"SELECT {STATEMENT} FROM report_account_hours ORDER BY ALL").rows
+            if self.store.query(asked).rows == before:
+                return {(str(c), int(str(n))): [repr(r) for r in rows if r[0] == c] for c, n in before}
+
+    def statement(self, cluster: str, seq: int) -> list[str]:
+        """What the live generation's rows say of a cluster as of one of its events."""
+        latest = [f"argMax({column}, seq)" for column in AMOUNTS]
+        sql = f"""SELECT cluster, pool, account, hour, {", ".join(latest)} FROM account_hours FINAL
+            WHERE generation = (SELECT generation FROM live) AND cluster = '{cluster}' AND seq <= {seq}
+            GROUP BY cluster, pool, account, hour ORDER BY ALL"""
+        return [repr(row) for row in self.store.query(sql).rows]
 
     def settle(self) -> None:
         """A worker takes what is left; the book is then row by row what the embedded runtime makes of the lines."""

@@ -31,10 +31,12 @@ ASKED = {
     "open_hours": comparison.LAST_OPEN_HOURS,
     "run_gpu_hours": SUMS,
     "checkpoints": "SELECT * EXCEPT (topic, `partition`, `offset`, `index`, facts) FROM partition_checkpoints FINAL",
-    "position": "SELECT topic, `partition`, `offset`, `index` FROM partition_checkpoints FINAL WHERE cluster = ''",
+    "position": "SELECT generation, topic, `partition`, `offset`, `index` FROM partition_checkpoints FINAL "
+    "WHERE cluster = ''",
 }
 """Of checkpoints, what does not depend on where they were taken; of provisional hours, the last."""
 
+OF_NO_GENERATION = (*LOGGED, "accounts", "share_requests")
 
 PLACELESS = {
     **{
@@ -51,7 +53,14 @@ do not bring the time at which they were recorded."""
 def contents(store: Store, *, placed: bool = True) -> dict[str, list[str]]:
     """Every table, each row as text; without places in the log unless `placed`."""
     asked = ASKED if placed else {**{name: sql for name, sql in ASKED.items() if name != "position"}, **PLACELESS}
-    return {name: [repr(row) for row in store.query(f"{sql} ORDER BY ALL").rows] for name, sql in asked.items()}
+    live = store.live_generation()
+    return {name: [repr(row) for row in store.query(_of(live, name, sql)).rows] for name, sql in asked.items()}
+
+
+def _of(generation: str, name: str, sql: str) -> str:
+    if name in OF_NO_GENERATION:
+        return f"{sql} ORDER BY ALL"
+    return f"SELECT * EXCEPT generation FROM ({sql}) WHERE generation = '{generation}' ORDER BY ALL"
 
 
 def samples(*, hours: int = 12) -> Samples:
