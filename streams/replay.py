@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ledger.archive import ArchivedEvent, DeadLetter
 from ledger.checkpoint import Checkpoint, Partition, Position, by_cluster
@@ -37,15 +38,42 @@ class Replayed:
     records: int = 0
 
 
+class Log(Protocol):
+    """A log that can be read from its beginning."""
+
+    def partitions(self) -> list[Partition]:
+        """What there is to read."""
+        ...
+
+    def read(self, partition: Partition, after_offset: int, limit: int) -> list[Record]:
+        """The next events: `limit`, and the rest of a batched record it would cut."""
+        ...
+
+
+class Archive:
+    """The log as the store keeps it."""
+
+    def __init__(self, store: Store) -> None:
+        """All of it is there, whatever Kafka has let go of."""
+        self._store = store
+
+    def partitions(self) -> list[Partition]:
+        return [Partition(str(topic), int(str(number))) for topic, number, *_ in self._store.query("check_log").rows]
+
+    def read(self, partition: Partition, after_offset: int, limit: int) -> list[Record]:
+        return [from_archive(archived) for archived in self._store.read_events(*partition, after_offset, limit)]
+
+
 class Replay:
     """A log being folded anew into `generation`, which must be empty; while it grows, go on until it is caught up.
 
     Rows come first and checkpoints last, so that a replay that was stopped has none.
     """
 
-    def __init__(self, store: Store, generation: str) -> None:
-        """Nothing is folded yet."""
+    def __init__(self, store: Store, generation: str, log: Log | None = None) -> None:
+        """Nothing is folded yet; the log is the store's own unless another is given."""
         self._store = store
+        self._log = Archive(store) if log is None else log
         self._processors: dict[Partition, Processor] = {}
         self.generation = generation
         self.replayed = Replayed()
@@ -53,8 +81,7 @@ class Replay:
     def go_on(self, *, until: Mapping[Partition, Position] | None = None, progress: Progress | None = None) -> int:
         """Fold what the log holds by now, each partition up to its place in `until`, if given; returns the records."""
         before = self.replayed.records
-        for topic, number, *_ in self._store.query("check_log").rows:
-            partition = Partition(str(topic), int(str(number)))
+        for partition in self._log.partitions():
             end = None if until is None else until.get(partition, Position(*partition, -1, 0))
             self._partition(partition, end, progress)
         return self.replayed.records - before
@@ -69,7 +96,7 @@ class Replay:
     def _partition(self, partition: Partition, until: Position | None, progress: Progress | None) -> None:
         replayed = self.replayed
         last = replayed.ends.get(partition, Position(*partition, -1, 0))
-        while batch := _next(self._store, partition, last.offset, until):
+        while batch := _up_to(self._log.read(partition, last.offset, BATCH), until):
             last = replayed.ends[partition] = _place(batch[-1])
             _check_columns(batch, replayed)
             folded = self._processors.setdefault(partition, Processor()).fold(batch)
@@ -104,11 +131,10 @@ def sum_samples(
             progress(1)
 
 
-def _next(store: Store, partition: Partition, after: int, until: Position | None) -> list[Record]:
-    archived = store.read_events(*partition, after, BATCH)
-    if until is not None:
-        archived = [a for a in archived if (a.offset, a.index) <= (until.offset, until.index)]
-    return [from_archive(a) for a in archived]
+def _up_to(batch: list[Record], until: Position | None) -> list[Record]:
+    if until is None:
+        return batch
+    return [r for r in batch if (r.archived.offset, r.archived.index) <= (until.offset, until.index)]
 
 
 def _place(record: Record) -> Position:
