@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.kafka import Kafka
+from tests.support.kafka import Kafka, kafka
+
+__all__ = ["broker", "kafka"]
 
 
 @pytest.fixture(scope="module", params=["node", pytest.param("image", marks=pytest.mark.docker)])
