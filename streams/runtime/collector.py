@@ -15,7 +15,7 @@ FULL_EVERY = 1_000
 
 
 def calm() -> None:
-    """Collect rarely, and leave what exists now out of it: to be called once by a process that holds books."""
+    """Collect rarely, and leave what exists now out of it: to be called by a process that has opened books."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, 20, FULL_EVERY)

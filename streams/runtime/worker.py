@@ -27,6 +27,7 @@ from ledger.units import epoch_s, instant
 from streams.kafka.errors import StreamError
 from streams.kafka.producer import Publisher
 from streams.runtime import page
+from streams.runtime.collector import calm
 from streams.runtime.health import Health, LaneHealth
 from streams.runtime.lane import Lane, Taker
 from streams.runtime.owner import Owner
@@ -146,6 +147,8 @@ class Worker:
         begins = {**committed, **(await self.app.consumer.earliest_offsets(*unread) if unread else {})}
         for tp in new:
             await self._open(tp, begins.get(tp, 0))
+        if new:
+            calm()
         return {tp: self._lanes[tp].owner.next_offset for tp in assigned}
 
     async def _owner(self, tp: TP, begin: int) -> Taker:
