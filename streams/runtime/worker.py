@@ -82,6 +82,8 @@ class Worker:
         self._lanes: dict[TP, Lane] = {}
         self._runs: dict[TP, asyncio.Task[None]] = {}
         self._failure: BaseException | None = None
+        self._changing = asyncio.Lock()
+        """Lanes are opened or closed."""
         self._stop_wanted = asyncio.Event()
         self._left = asyncio.Event()
         self.app: Final = application(settings, machine.folder, self)
@@ -95,6 +97,7 @@ class Worker:
         try:
             await asyncio.wait(life, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._stop_wanted.set()
             await self._leave()
             for task in life:
                 task.cancel()
@@ -141,15 +144,21 @@ class Worker:
     # ------------------------------------------------------------ partitions
 
     async def positions(self, assigned: set[TP], committed: dict[TP, int]) -> dict[TP, int]:
-        """Open a lane for each assigned partition; the offset to read each from."""
-        new = [tp for tp in assigned if tp not in self._lanes]
-        unread = [tp for tp in new if tp.topic == SAMPLES.name and tp not in committed]
-        begins = {**committed, **(await self.app.consumer.earliest_offsets(*unread) if unread else {})}
-        for tp in new:
-            await self._open(tp, begins.get(tp, 0))
-        if new:
-            calm()
-        return {tp: self._lanes[tp].owner.next_offset for tp in assigned}
+        """Open a lane for each assigned partition; the offset to read each from. None while the worker leaves.
+
+        Faust asks for positions from two sides at once, and while partitions are still being given away.
+        """
+        async with self._changing:
+            if self._stop_wanted.is_set():
+                return {}
+            new = [tp for tp in assigned if tp not in self._lanes]
+            unread = [tp for tp in new if tp.topic == SAMPLES.name and tp not in committed]
+            begins = {**committed, **(await self.app.consumer.earliest_offsets(*unread) if unread else {})}
+            for tp in new:
+                await self._open(tp, begins.get(tp, 0))
+            if new:
+                calm()
+            return {tp: self._lanes[tp].owner.next_offset for tp in assigned}
 
     async def _owner(self, tp: TP, begin: int) -> Taker:
         partition = Partition(tp.topic, tp.partition)
@@ -197,16 +206,15 @@ class Worker:
         await self._close({tp for tps in revoked for tp in tps})
 
     async def _close(self, revoked: Iterable[TP]) -> None:
-        closing = [tp for tp in revoked if tp in self._lanes]
-        for tp in closing:
-            self._lanes[tp].close()
-        runs = [self._runs.pop(tp) for tp in closing]
-        if runs:
-            _, late = await asyncio.wait(runs, timeout=DRAIN_S)
-            for run in late:
-                run.cancel()
-        for tp in closing:
-            del self._lanes[tp]
+        async with self._changing:
+            closing = [tp for tp in revoked if tp in self._lanes]
+            for tp in closing:
+                self._lanes.pop(tp).close()
+            runs = [self._runs.pop(tp) for tp in closing]
+            if runs:
+                _, late = await asyncio.wait(runs, timeout=DRAIN_S)
+                for run in late:
+                    run.cancel()
 
     async def _blocking(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)

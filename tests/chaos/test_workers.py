@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import time
 from collections.abc import Sequence
 
@@ -75,6 +76,30 @@ def test_workers_that_join_leave_and_die_during_load(tried: Trial, seed: int):
             tried.publish(parts[4])
             tried.await_all(second)
             assert second.stop() == 0
+    tried.settle()
+
+
+@every_seed
+def test_a_worker_that_sleeps_through_its_own_replacement(tried: Trial, seed: int):
+    """It wakes up with its partitions given away, and what it still writes is what the other wrote."""
+    dice = random.Random(seed)
+    parts = portions(lines(seed), 5)
+    tried.publish(parts[0])
+    with tried.worker() as first:
+        first.wait_for("ready")
+        tried.publish(parts[1])
+        time.sleep(dice.uniform(0, 1))
+        first.process.send_signal(signal.SIGSTOP)
+        with tried.worker() as second:
+            tried.publish(parts[2])
+            second.wait_for("ready")
+            tried.publish(parts[3])
+            tried.await_all(second)
+            first.process.send_signal(signal.SIGCONT)
+            tried.publish(parts[4])
+            tried.await_all(second)
+            time.sleep(1)
+            assert not second.died()
     tried.settle()
 
 
