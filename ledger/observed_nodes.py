@@ -12,7 +12,7 @@ from ledger.horizon import beyond_horizon
 from ledger.nodes import Node
 from ledger.outcomes import APPLIED, REPEATED, Outcome, id_reused
 from ledger.statements import NodeStatement
-from ledger.units import FOREVER_S
+from ledger.units import FOREVER_S, GPU_MILLI
 
 if TYPE_CHECKING:
     from ledger.book import Book
@@ -26,6 +26,7 @@ def node_stated(book: Book, event: NodeObserved | NodeRemoved, statement: NodeSt
     if node is not None and node.goes_on(statement) and statement.at_s > state.closed_until_s:
         node.statements.append(statement)
         book.advance()
+        _doubt(book, event)
         book.changed["node", name] = None
         return APPLIED
     if node is not None and statement in node.statements:
@@ -38,6 +39,7 @@ def node_stated(book: Book, event: NodeObserved | NodeRemoved, statement: NodeSt
     book.advance()
     if reused:
         book.remark(event, *id_reused(event.source, event.id))
+    _doubt(book, event)
     book.changed["node", name] = None
     old_types = node.types()
     old = Node(name, list(node.statements))
@@ -60,6 +62,18 @@ def node_stated(book: Book, event: NodeObserved | NodeRemoved, statement: NodeSt
         book.changed["", ""] = None
         book.close_missing(event)
     return APPLIED
+
+
+def _doubt(book: Book, event: NodeObserved | NodeRemoved) -> None:
+    """Remark on what nobody saw."""
+    if isinstance(event, NodeObserved) and event.data.assumed:
+        data = event.data
+        sentence = (
+            f"nobody stated {data.node} at {event.time:%Y-%m-%d %H:%M} UTC: from then on it counts as {data.state} "
+            f"with {data.gpus_milli / GPU_MILLI:g} GPUs ({data.reason or 'no reason given'}); send a node list of that "
+            "time to know better"
+        )
+        book.remark(event, "node_assumed", data.node, sentence)
 
 
 def _retypes(node: Node, statement: NodeStatement) -> bool:

@@ -49,7 +49,7 @@ class Terms(NamedTuple):
 
 
 class NodeStatement(NamedTuple):
-    """`state` is a node state or `removed`."""
+    """`state` is a node state or `removed`; `assumed` if nobody saw it so."""
 
     time_us: int
     source: str
@@ -59,6 +59,7 @@ class NodeStatement(NamedTuple):
     gpus_milli: int
     gpu_type: str
     reason: str
+    assumed: bool = False
 
 
 class Submitted(NamedTuple):
@@ -216,6 +217,7 @@ def node_observed(event: NodeObserved, time_us: int) -> NodeStatement:
         data.gpus_milli,
         data.gpu_type,
         data.reason,
+        data.assumed,
     )
 
 

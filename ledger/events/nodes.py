@@ -12,13 +12,19 @@ NodeState = Literal["available", "draining", "planned_down", "down"]
 
 
 class NodeObservedData(ClusterData):
-    """A full statement of one node as seen at `time`, in force until the next statement."""
+    """A full statement of one node as seen at `time`, in force until the next statement.
+
+    `booted_at` is since when the node is up, if the source tells. `assumed` says that nobody saw it then: an import
+    took it for granted, and why is in `reason`.
+    """
 
     node: Name
     gpu_type: GpuType
     gpus_milli: Milli
     state: NodeState
     reason: Note = ""
+    booted_at: AwareDatetime | None = None
+    assumed: bool = False
 
 
 class NodeObserved(Envelope):

@@ -2,113 +2,73 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import ROUND_DOWN, Decimal
+from types import MappingProxyType
 from typing import Final
 
 from ledger.events import ClusterEvent
 from ledger.events.decisions import ChildShare, PolicySet, PolicySetData, SharesSet, SharesSetData
-from ledger.events.jobs import JobSubmitted, RunObserved
-from ledger.events.nodes import NodeObserved, NodeObservedData
+from ledger.events.nodes import NodeObserved
+from ledger.state import State
+from ledger.tree import EVERY_POOL, Revision
 from ledger.units import GPU_MILLI, HOUR_S, epoch_s, hour_ceil_s, hour_floor_s, instant
-from streams.sources.config import DEFAULT_GPU_TYPE, WHOLE_PERCENT, ClusterConfig, ConfigError, ShareSet
+from streams.sources.assuming import Ground, assumed_nodes, node_statement
+from streams.sources.config import WHOLE_PERCENT, ClusterConfig, ConfigError, ShareSet
+from streams.sources.history import ClusterHistory, History
 from streams.sources.identity import event_id
 from streams.sources.slurm.nodelist import ListWrong, expand
 
 DEFAULT_HORIZON_H: Final = 35 * 24
 MAX_HORIZON_H: Final = 24 * 3_660
 """As far as `policy.set` can say: ten years."""
-INFERRED: Final = "inferred from placements: the most GPUs ever in use at once"
 DECLARED: Final = "declared in the source's configuration"
 _PERCENT_STEP: Final = Decimal("0.000001")
 
 
-@dataclass(slots=True)
-class ClusterHistory:
-    """What an import has shown of one cluster, as far as setting it up needs it."""
-
-    first_s: int | None = None
-    last_s: int | None = None
-    accounts: set[str] = field(default_factory=set)
-    stated: set[str] = field(default_factory=set)
-    runs: dict[tuple[str, str], RunObserved] = field(default_factory=dict)
-
-    def run(self, event: RunObserved) -> None:
-        """Note a run; of several statements the one that is latest by its time counts."""
-        data = event.data
-        first_s = epoch_s(data.started_at)
-        if data.submitted_at is not None:
-            first_s = min(first_s, epoch_s(data.submitted_at))
-        self._span(first_s, epoch_s(data.ended_at or event.time))
-        self._account(data.account)
-        key = (data.job, data.attempt)
-        before = self.runs.get(key)
-        if before is None or before.time <= event.time:
-            self.runs[key] = event
-
-    def job(self, event: JobSubmitted) -> None:
-        """Note a job that waits."""
-        self._span(epoch_s(event.time), epoch_s(event.time))
-        self._account(event.data.account)
-
-    def _account(self, account: str | None) -> None:
-        if account is not None:
-            self.accounts.add(account)
-
-    def _span(self, first_s: int, last_s: int) -> None:
-        self.first_s = first_s if self.first_s is None else min(self.first_s, first_s)
-        self.last_s = last_s if self.last_s is None else max(self.last_s, last_s)
-
-
-@dataclass(slots=True)
-class History:
-    """What an import has shown so far, cluster by cluster."""
-
-    clusters: dict[str, ClusterHistory] = field(default_factory=lambda: defaultdict(ClusterHistory))
-
-    def see(self, event: ClusterEvent) -> None:
-        """Take note of one event."""
-        match event:
-            case RunObserved():
-                self.clusters[event.data.cluster].run(event)
-            case JobSubmitted():
-                self.clusters[event.data.cluster].job(event)
-            case NodeObserved():
-                self.clusters[event.data.cluster].stated.add(event.data.node)
-            case _:
-                pass
-
-
-def seen(events: Iterable[ClusterEvent], history: History) -> Iterator[ClusterEvent]:
-    """Pass the events on, noted in the history."""
-    for event in events:
-        history.see(event)
-        yield event
-
-
-def preamble(config: ClusterConfig, history: History) -> list[ClusterEvent]:
+def preamble(
+    config: ClusterConfig, history: History, books: Mapping[str, State] = MappingProxyType({})
+) -> list[ClusterEvent]:
     """Policy, nodes and shares of every cluster the import has shown, in force from the instant its book opens.
 
-    Accounting of several clusters names them in its rows; what the configuration declares is for its own.
-    Raises ConfigError.
+    Accounting of several clusters names them in its rows; what the configuration declares is for its own. Of a cluster
+    that has a book, only what that book does not know yet. Raises ConfigError.
     """
     names = sorted({config.cluster, *history.clusters})
-    return [event for name in names for event in _cluster(config, name, history.clusters[name])]
+    return [event for name in names for event in _cluster(config, name, history.clusters[name], books.get(name))]
 
 
-def _cluster(config: ClusterConfig, name: str, history: ClusterHistory) -> list[ClusterEvent]:
-    if history.first_s is None and (config.opens_at is None or name != config.cluster):
+def is_open(book: State | None, begins_s: int | None = None) -> bool:
+    """Whether it is settled where the book begins: decided, hours are closed, or nodes were there at `begins_s`."""
+    if book is None or book.opens_s is None:
+        return False
+    return book.policies.opens_s is not None or bool(book.hours) or (begins_s is not None and book.opens_s <= begins_s)
+
+
+def _cluster(config: ClusterConfig, name: str, history: ClusterHistory, book: State | None) -> list[ClusterEvent]:
+    mine, begins_s = name == config.cluster, history.first_s
+    tells = begins_s is not None or (config.opens_at is not None and mine)
+    opened = is_open(book, begins_s)
+    if not tells and not opened:
         return []
-    own = config if name == config.cluster else config.model_copy(update={"cluster": name, "nodes": ()})
-    opens_at = own.opens_at or instant(hour_floor_s(history.first_s or 0))
-    nodes_at = own.nodes_at or opens_at
-    declared = _declared(own, nodes_at) if name == config.cluster else []
-    known = {event.data.node for event in declared} | history.stated
-    inferred = _inferred(own, history, known, nodes_at) if own.infer_nodes else []
-    return [_policy(own, history, opens_at), *declared, *inferred, *_shares(own, history, opens_at)]
+    own = config if mine else config.model_copy(update={"cluster": name, "nodes": ()})
+    opens_at = own.opens_at or instant(hour_floor_s(begins_s or 0))
+    declared = _declared(own, own.nodes_at or opens_at) if tells and mine else []
+    ground = Ground(own, history, book, opened, *_begins(history, book if opened else None, epoch_s(opens_at)))
+    assumed = assumed_nodes(ground, {event.data.node for event in declared}) if own.infer_nodes else []
+    policy = [] if opened else [_policy(own, history, opens_at)]
+    shares = _shares(own, history, opens_at, book) if tells else []
+    return [*policy, *declared, *assumed, *shares]
+
+
+def _begins(history: ClusterHistory, opened: State | None, opens_s: int) -> tuple[int, int | None]:
+    """Where the book opens, and where the import begins in it; None where it tells of no job."""
+    if opened is None or opened.opens_s is None:
+        return opens_s, opens_s
+    if history.first_s is None:
+        return opened.opens_s, None
+    return opened.opens_s, max(opened.opens_s, hour_floor_s(history.first_s))
 
 
 def _policy(config: ClusterConfig, history: ClusterHistory, opens_at: datetime) -> PolicySet:
@@ -130,18 +90,6 @@ def _policy(config: ClusterConfig, history: ClusterHistory, opens_at: datetime) 
     )
 
 
-def _node(config: ClusterConfig, at: datetime, name: str, gpu_type: str, milli: int, reason: str) -> NodeObserved:
-    data = NodeObservedData(
-        cluster=config.cluster,
-        node=name,
-        gpu_type=gpu_type,
-        gpus_milli=milli,
-        state="available",
-        reason=reason,
-    )
-    return NodeObserved(id=event_id("node", name, at, data), source=config.source_name, time=at, data=data)
-
-
 def _declared(config: ClusterConfig, at: datetime) -> list[NodeObserved]:
     events = []
     for nodes in config.node_sets():
@@ -149,59 +97,71 @@ def _declared(config: ClusterConfig, at: datetime) -> list[NodeObserved]:
             names = expand(nodes.names)
         except ListWrong as wrong:
             raise ConfigError(f"nodes.names: {wrong}; write a list like gn[01-04]") from wrong
-        events += [_node(config, at, n, nodes.gpu_type, nodes.gpus * GPU_MILLI, DECLARED) for n in names]
+        events += [node_statement(config, at, n, nodes.gpu_type, nodes.gpus * GPU_MILLI, DECLARED) for n in names]
     return events
 
 
-def _inferred(config: ClusterConfig, history: ClusterHistory, known: set[str], at: datetime) -> list[NodeObserved]:
-    """A node for every place a run lay on that nobody stated or declared."""
-    changes: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    types: dict[str, Counter[str]] = defaultdict(Counter)
-    for event in history.runs.values():
-        start_s, end_s = epoch_s(event.data.started_at), epoch_s(event.data.ended_at or event.time)
-        for placement in event.data.placements:
-            changes[placement.node] += [(start_s, placement.gpus_milli), (end_s, -placement.gpus_milli)]
-            types[placement.node][event.data.gpu_type or config.gpu_type or DEFAULT_GPU_TYPE] += 1
-    return [
-        _node(config, at, name, types[name].most_common(1)[0][0], peak_milli(changes[name]), INFERRED)
-        for name in sorted(changes.keys() - known)
-    ]
-
-
-def peak_milli(changes: list[tuple[int, int]]) -> int:
-    """The most in use at once, up to whole GPUs. What ends at an instant makes room for what starts at it."""
-    peak = now = 0
-    for _, change in sorted(changes):
-        now += change
-        peak = max(peak, now)
-    return -(-peak // GPU_MILLI) * GPU_MILLI
-
-
-def _shares(config: ClusterConfig, history: ClusterHistory, at: datetime) -> list[SharesSet]:
-    return [_share_set(config, share, _children(share, history.accounts), at) for share in config.shares]
+def _shares(config: ClusterConfig, history: ClusterHistory, at: datetime, book: State | None) -> list[SharesSet]:
+    made = []
+    for share in config.shares:
+        known = book.shares.revisions.get((EVERY_POOL, share.parent)) if book is not None else None
+        if not known:
+            made.append(_share_set(config, share.parent, _children(share, history.accounts), at))
+        elif book is not None and share.equal and (children := _joined(share, history.accounts, known[-1])):
+            since_s = max(known[-1].effective_s, book.horizon_s)
+            made.append(_share_set(config, share.parent, children, instant(since_s), known[-1].revision))
+    return made
 
 
 def _children(share: ShareSet, accounts: set[str]) -> tuple[ChildShare, ...]:
-    """The children with their percent; equal parts are rounded down, so that they never sum to more than all."""
+    """The children with their percent."""
     if not share.equal:
         return tuple(ChildShare(child=name, share_percent=part) for name, part in share.children.items())
+    return _equally(_named(share, accounts))
+
+
+def _named(share: ShareSet, accounts: set[str]) -> set[str]:
+    """The children of the parent that accounts name."""
     prefix = share.parent + "/"
-    names = sorted({a.removeprefix(prefix).split("/")[0] for a in accounts if a.startswith(prefix)})
+    return {a.removeprefix(prefix).split("/")[0] for a in accounts if a.startswith(prefix)}
+
+
+def _equally(names: Collection[str]) -> tuple[ChildShare, ...]:
+    """Equal parts, rounded down, so that they never sum to more than all."""
     if not names:
         return ()
     part = (Decimal(WHOLE_PERCENT) / len(names)).quantize(_PERCENT_STEP, ROUND_DOWN)
-    return tuple(ChildShare(child=name, share_percent=part) for name in names)
+    return tuple(ChildShare(child=name, share_percent=part) for name in sorted(names))
 
 
-def _share_set(config: ClusterConfig, share: ShareSet, children: tuple[ChildShare, ...], at: datetime) -> SharesSet:
+def _joined(share: ShareSet, accounts: set[str], last: Revision) -> tuple[ChildShare, ...]:
+    """Equal parts of those in the last set and of whom the import names besides; nothing where there are none.
+
+    Where the last set does not divide equally, somebody has decided otherwise, and it stands.
+    """
+    had = {c.child: c for c in last.children}
+    as_imported = {c.child: c.share_percent for c in _equally(had)}
+    names = had.keys() | _named(share, accounts)
+    if names == had.keys() or as_imported != {name: Decimal(c.percent) for name, c in had.items()}:
+        return ()
+    return tuple(
+        c.model_copy(update={"slot_limit_milli": had[c.child].slot_limit_milli}) if c.child in had else c
+        for c in _equally(names)
+    )
+
+
+def _share_set(
+    config: ClusterConfig, parent: str, children: tuple[ChildShare, ...], at: datetime, revision: int = 0
+) -> SharesSet:
+    """The set that follows `revision`."""
     data = SharesSetData(
         cluster=config.cluster,
-        parent=share.parent,
+        parent=parent,
         children=children,
         author=config.author,
         reason="import of a history",
-        expected_revision=0,
+        expected_revision=revision,
         effective_at=at,
         backdated=True,
     )
-    return SharesSet(id=event_id("shares", share.parent, at, data), source=config.source_name, time=at, data=data)
+    return SharesSet(id=event_id("shares", parent, at, data), source=config.source_name, time=at, data=data)

@@ -10,7 +10,7 @@ from rich.table import Table
 from ledger.tree import lineage
 from tenure.cli import exits, options, output
 from tenure.cli.desk import reading
-from tenure.cli.figures import Line, indented, line_json, lines, window
+from tenure.cli.figures import Line, indented, line_json, lines, window, without_gpus
 from tenure.cli.text import gpu_hours, moment, percent, ratio
 
 
@@ -28,14 +28,15 @@ def accounts(
         name = desk.cluster(cluster)
         state = desk.state(name)
         from_s, until_s = window(state, days)
+        known = lines(desk.store, state, from_s, until_s)
         found = [
             line
-            for line in lines(desk.store, state, from_s, until_s)
+            for line in known
             if (pool is None or line.pool == pool) and (account is None or account in lineage(line.account))
         ]
         watermarks, caption = desk.watermarks(), desk.as_of(name)
     if not found:
-        raise exits.Stop(f"{name} has no account {account or ''} {pool or ''}".rstrip(), exits.NOTHING)
+        raise exits.Stop((not known and without_gpus(state)) or _absent(name, account, pool), exits.NOTHING)
     if as_json:
         period = {"from": output.iso_s(from_s), "until": output.iso_s(until_s)}
         lined = [line_json(line) for line in found]
@@ -48,6 +49,14 @@ def accounts(
         output.say() if at else None
         output.show(_table(here, title))
     output.tell(f"Claim: share of healthy GPUs. Owed: min(claim + grants, demand). ρ: used of the claim. {caption}")
+
+
+def _absent(cluster: str, account: str | None, pool: str | None) -> str:
+    """That there is no such account, or none at all."""
+    if account is None and pool is None:
+        return f"{cluster} has no shares, and nothing is booked there: begin with `tenure shares set`"
+    where = f" in {pool}" if pool is not None else ""
+    return f"{cluster} has no account {account}{where}" if account is not None else f"{cluster} has no account{where}"
 
 
 def _table(found: list[Line], title: str) -> Table:

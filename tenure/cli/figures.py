@@ -16,7 +16,7 @@ from ledger.tree import OWN_PART
 from ledger.units import HOUR_S, hour_floor_s
 from tenure.cli import output
 from tenure.cli.queries import read
-from tenure.cli.text import gpu_hours, percent, ratio
+from tenure.cli.text import gpu_hours, moment, percent, ratio
 
 BAR: Final = 24
 """Blocks of a full bar."""
@@ -132,6 +132,17 @@ def lines(store: Store, state: State, from_s: int, until_s: int) -> list[Line]:
         for pool, account in keys
     ]
     return sorted((line for line in made if line.ratio is not None or any(line[2:-1])), key=order)
+
+
+def without_gpus(state: State) -> str:
+    """That no node has a GPU at the last tick, and what to do; '' where one has."""
+    if state.health_at(state.ticked_s):
+        return ""
+    when = f"at {moment(state.ticked_s)} UTC" if state.ticked_s else "and no hour is closed yet"
+    return (
+        f"{state.cluster}: no GPUs are known {when}, so nobody has a claim there: bring in the cluster's nodes "
+        "(a node list beside its jobs, docs/importing.md)"
+    )
 
 
 def order(line: Line) -> tuple[str, list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ledger.archive import DeadLetter
-from ledger.events import ClockTicked, ClusterEvent, DirectoryEvent, GpuSampled, NodeObserved, PolicySet, SharesSet
+from ledger.events import ClockTicked, ClusterEvent, DirectoryEvent, GpuSampled
 from ledger.events.directory import AccountChanged, AccountClosed, AccountOpened, ShareRequested
 from ledger.state import State
 from ledger.units import HOUR_S, epoch_us
@@ -19,9 +19,10 @@ from streams.sources import registry
 from streams.sources.config import ConfigError, SourceConfig
 from streams.sources.detect import Format, UnknownFormat, detect
 from streams.sources.files.mapping import SHIPPED, FilesMapping
+from streams.sources.history import ClusterHistory, History, seen
 from streams.sources.load import load
 from streams.sources.reading import AnyEvent, Known, Reading, Statement, Tally, Unreadable, tallied
-from streams.sources.setup import INFERRED, ClusterHistory, History, preamble, seen
+from streams.sources.setup import preamble
 from streams.sources.text import lines
 from streams.sources.unpack import unpacked
 from tenure.cli import exits
@@ -171,25 +172,9 @@ def _history(
     files: list[File], config: Source | None, known: Mapping[str, State], now: datetime
 ) -> Iterator[ClusterEvent]:
     history = History()
-    sources = [list(seen(for_clusters(file.events), history)) for file in files]
-    set_up = [] if config is None else [e for e in preamble(config, history) if not _is_set_up(e, known)]
+    sources = [list(seen(for_clusters(f.events), history, listed=f.format != "events")) for f in files]
+    set_up = [] if config is None else preamble(config, history, known)
     yield from backfill(*sources, recorded_at=now, set_up=set_up)
-
-
-def _is_set_up(event: ClusterEvent, known: Mapping[str, State]) -> bool:
-    """Whether the book has it already: one that is open keeps its opening, its shares, and the nodes it knows."""
-    state = known.get(event.data.cluster)
-    if state is None or state.opens_s is None:
-        return False
-    match event:
-        case PolicySet():
-            return True
-        case SharesSet():
-            return ("*", event.data.parent) in state.shares.revisions
-        case NodeObserved():
-            return event.data.reason == INFERRED and event.data.node in state.nodes
-        case _:
-            return False
 
 
 class Ticks:

@@ -15,7 +15,7 @@ from ledger.store.protocol import Value
 from tenure import wiring
 from tenure.cli import exits, instants, options, output, previews, reviews
 from tenure.cli.desk import check, confirm, decide, reading, writing
-from tenure.cli.figures import indented, number, path_order
+from tenure.cli.figures import indented, number, path_order, without_gpus
 from tenure.cli.queries import read
 from tenure.cli.sharing import Part, latest, parts, preview, wanted
 from tenure.cli.text import NONE, decimal, gpu_hours, gpus, moment, when
@@ -44,9 +44,10 @@ def show(
     found = [p for p in parts(state) if parent is None or f"{p.account}/".startswith(f"{parent}/")]
     found.sort(key=lambda p: path_order(p.account))
     if not found:
-        raise exits.Stop(
-            f"{name} has no shares of {parent or 'anybody'}: begin with `tenure shares set`", exits.NOTHING
-        )
+        missing = without_gpus(state) if state.shares.revisions else ""
+        revisions = f"{missing}. `tenure shares history` lists the sets there are"
+        none = f"{name} has no shares of {parent or 'anybody'}: begin with `tenure shares set`"
+        raise exits.Stop(revisions if missing else none, exits.NOTHING)
     if as_json:
         output.emit({"watermarks": watermarks, "cluster": name, "shares": [_part_json(p) for p in found]})
         return

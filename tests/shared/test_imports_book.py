@@ -16,9 +16,10 @@ from ledger.units import epoch_s
 from streams.backfill import backfill
 from streams.sources.config import source_config
 from streams.sources.files.mapping import shipped
+from streams.sources.history import History, seen
 from streams.sources.reading import cluster_events_of
 from streams.sources.registry import detect, read
-from streams.sources.setup import History, preamble, seen
+from streams.sources.setup import preamble
 
 pytestmark = pytest.mark.shared
 

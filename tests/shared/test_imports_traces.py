@@ -15,9 +15,10 @@ from ledger.events.decisions import ClockTicked
 from ledger.units import epoch_s
 from streams.backfill import backfill
 from streams.sources.files.mapping import shipped
+from streams.sources.history import History, seen
 from streams.sources.reading import Tally, cluster_events_of, tallied
 from streams.sources.registry import detect, read
-from streams.sources.setup import History, preamble, seen
+from streams.sources.setup import preamble
 
 pytestmark = pytest.mark.shared
 

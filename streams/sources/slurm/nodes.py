@@ -37,7 +37,10 @@ MAX_REASON: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class NodeRecord:
-    """Nodes that are stated alike: sinfo groups them, every other command states one."""
+    """Nodes that are stated alike: sinfo groups them, every other command states one.
+
+    `latest_s` is the latest instant it speaks of, `booted_s` the one of its boot; 0 for none.
+    """
 
     names: tuple[str, ...]
     words: tuple[str, ...]
@@ -46,6 +49,7 @@ class NodeRecord:
     reason: str = ""
     cluster: str = ""
     latest_s: int = 0
+    booted_s: int = 0
 
 
 def node_state(words: Iterable[str]) -> NodeState:
@@ -131,6 +135,7 @@ def _reading(record: NodeRecord, config: SourceConfig, at_s: int, seen: set[tupl
             gpus_milli=found.milli,
             state=state,
             reason=visible(record.reason)[:MAX_REASON],
+            booted_at=instant(record.booted_s) if record.booted_s else None,
         )
         time = instant(at_s)
         events.append(

@@ -40,6 +40,7 @@ def _single(node: Fields) -> NodeRecord:
         reason=node.text("reason"),
         cluster=node.text("cluster_name"),
         latest_s=max(node.instant(at) or 0 for at in instants),
+        booted_s=node.instant("boot_time") or 0,
     )
 
 

@@ -184,6 +184,7 @@ def _node(cells: Mapping[str, str], tz: tzinfo) -> NodeRecord:
         tres=cells.get("CfgTRES", ""),
         reason=reason,
         latest_s=max(_instant_or_0(text, tz) for text in [*instants, stamp[1] if stamp else ""]),
+        booted_s=_instant_or_0(cells.get("BootTime", ""), tz),
     )
 
 

@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.units import epoch_s
+from streams.sources.assuming import peak_milli
 from streams.sources.config import ConfigError, source_config
 from streams.sources.files.mapping import mapping
+from streams.sources.history import History, seen
 from streams.sources.reading import cluster_events_of
 from streams.sources.registry import read
-from streams.sources.setup import History, peak_milli, preamble, seen
+from streams.sources.setup import preamble
 
 HEAD = "JobID|User|Account|Cluster|State|Submit|Start|End|AllocTRES|NodeList\n"
 H = 1_796_000_400

@@ -1,0 +1,87 @@
+"""A cluster's own files, as the README brings them in: what the book has of their time."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.cli.driver import many
+
+pytestmark = pytest.mark.timeout(300)
+
+CONFIG = """
+cluster = "lab"
+[slurm.lab]
+rules = [{ account = "*", budget = "lab/{account}", min_runtime = "2h" }]
+shares = [{ parent = "lab", children = { nlp = 60, vis = 40 } }]
+"""
+HEAD = "JobID|User|Account|State|Submit|Start|End|ElapsedRaw|AllocTRES|NodeList\n"
+NODES = """NodeName=gn01 Arch=x86_64 CoresPerSocket=32
+   Gres=gpu:h100:8
+   State=IDLE ThreadsPerCore=1
+   BootTime=2026-09-20T08:00:00 SlurmdStartTime=2026-09-20T08:01:00
+   LastBusyTime=2026-10-08T10:00:00 ResumeAfterTime=None
+   CfgTRES=cpu=64,gres/gpu=8
+
+"""
+
+
+def jobs(*days: str, gpus: int = 8) -> str:
+    """A job of four hours from 09:00 on each day."""
+    rows = (
+        f"{n}|ada|nlp|COMPLETED|{day}T08:00:00|{day}T09:00:00|{day}T13:00:00|14400|gres/gpu:h100={gpus}|gn01\n"
+        for n, day in enumerate(days, start=int(days[0].replace("-", "")))
+    )
+    return HEAD + "".join(rows)
+
+
+def written(folder: Path, **files: str) -> dict[str, str]:
+    """Their paths, by name; the configuration beside them."""
+    folder.mkdir(exist_ok=True)
+    for name, text in {"tenure.toml": CONFIG, **{f"{name}.txt": text for name, text in files.items()}}.items():
+        (folder / name).write_text(text)
+    return {name: str(folder / f"{name}.txt") for name in files} | {"config": str(folder / "tenure.toml")}
+
+
+def metric(told: dict[str, Any], name: str) -> tuple[int, int]:
+    (found,) = (m for m in told["metrics"] if m["metric"] == name)
+    return found["numerator"], found["denominator"]
+
+
+def test_a_node_list_beside_a_job_history_gives_its_time_capacity_and_claims(tmp_path: Path):
+    at = written(tmp_path / "in", nodes=NODES, jobs=jobs("2026-10-02", "2026-10-03"))
+    how = ["--config", at["config"]]
+    taken, measured, accounts, shares, again = many(
+        tmp_path / "book",
+        [
+            ["ingest", at["nodes"], at["jobs"], *how],
+            ["metrics", "--month", "2026-10", "--json", *how],
+            ["accounts", "--json", *how],
+            ["shares", "show", "--json", *how],
+            ["ingest", at["nodes"], at["jobs"], "--json", *how],
+        ],
+    )
+    assert taken.code == 0
+    assert metric(measured.json, "availability") == (145 * 8 * 3_600_000,) * 2  # from the 2nd at 8 until the 8th at 9
+    assert metric(measured.json, "occupancy")[0] == 2 * 4 * 8 * 3_600_000
+    assert metric(measured.json, "claim_gpu_hours")[0] == 145 * 8 * 3_600_000
+    claims = {a["account"]: a["claim_gpu_ms"] for a in accounts.json["accounts"]}
+    assert claims["lab/nlp"] * 2 == claims["lab/vis"] * 3 > 0
+    assert [s["share_percent"] for s in shares.json["shares"] if s["account"] == "lab/nlp"] == [{"h100": "60"}]
+    assert set(again.json["book"]["outcomes"]) == {"repeated"}
+
+
+def test_a_book_without_gpus_says_that(tmp_path: Path):
+    events = [
+        ("policy.set", {"opens_at": "2026-10-01T00:00:00Z", "author": "x"}),
+        ("shares.set", {"parent": "lab", "author": "x", "expected_revision": 0, "children": []}),
+        ("clock.ticked", {"at": "2026-10-01T00:00:00Z"}),
+    ]
+    log = tmp_path / "log.jsonl"
+    head = {"specversion": "1.0", "source": "test", "time": "2026-10-01T00:00:00Z"}
+    lines = [head | {"id": t, "type": f"tenure.{t}.v1", "data": {"cluster": "c", **data}} for t, data in events]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    _, *asked = many(tmp_path / "book", [["ingest", str(log)], ["accounts"], ["accounts", "lab/x"], ["shares", "show"]])
+    for answer in asked:
+        assert (answer.code, "no GPUs are known at 2026-10-01 00:00 UTC" in answer.err) == (3, True)
