@@ -194,10 +194,14 @@ def test_a_new_generation_is_built_beside_the_old_while_events_flow(tried: Trial
         for part in parts[7:]:
             tried.publish(part, batch=dice.randint(1, 20))
             seen |= tried.settled()
+        while tried.behind():
+            seen |= tried.settled()
+            time.sleep(0.2)
         tried.await_all(worker)
         assert worker.stop() == 0
     assert tried.store.live_generation() == "g2"
     tried.settle()
+    seen |= tried.settled()
     assert len(seen) > 2
     for (cluster, seq), statement in seen.items():
         assert statement == tried.statement(cluster, seq), (cluster, seq)
