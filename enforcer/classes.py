@@ -1,0 +1,66 @@
+"""Who is protected from whom (POLICY §2): the class of a unit as a victim for one asker. Pure and exact."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from fractions import Fraction
+from itertools import takewhile
+
+from enforcer.snapshot import Asker, Snapshot, Unit
+from ledger.ranking import Ratio
+from ledger.tree import lineage
+
+
+class Class(IntEnum):
+    """Lower yields first; the last never does."""
+
+    UNFUNDED = 0
+    OVER = 1
+    WITHIN = 2
+    CONTRACT = 3
+
+
+def class_of(unit: Unit, asker: Asker, snapshot: Snapshot, hysteresis: Fraction) -> Class:
+    """The class of a unit as the asker sees it; a gang has one."""
+    if not unit.account:
+        return Class.UNFUNDED
+    if snapshot.at_s < unit.contract_end_s:
+        return Class.CONTRACT
+    own = tuple(lineage(unit.account))[shared(unit.account, asker.account) :] or (unit.account,)
+    over = any(exceeds(snapshot.ratio(account), 1 + hysteresis) for account in own)
+    return Class.OVER if over else Class.WITHIN
+
+
+def shared(one: str, other: str) -> int:
+    """How many accounts two paths have in common, from the root down."""
+    pairs = zip(lineage(one), lineage(other), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def below_common(account: str, other: str) -> str | None:
+    """The account on the first path that is a child of the lowest common ancestor; None where there is none below."""
+    path = tuple(lineage(account))
+    depth = shared(account, other)
+    return path[depth] if depth < len(path) else None
+
+
+def exceeds(ratio: Ratio, bound: Fraction) -> bool:
+    """Whether ρ is above a bound; infinity is above every one."""
+    numerator, denominator = ratio.terms
+    return numerator * bound.denominator > bound.numerator * denominator
+
+
+def beats(asker: Ratio, victim: Ratio, hysteresis: Fraction) -> bool:
+    """Whether ρ(asker) + h ≤ ρ(victim), exactly; nothing is less than infinity by a margin but what is finite."""
+    a, b = asker.terms
+    if not b:
+        return False
+    c, d = victim.terms
+    if not d:
+        return True
+    return Fraction(a, b) + hysteresis <= Fraction(c, d)
+
+
+def with_contract(ratio: Ratio, contract_gpu_ms: int) -> Ratio:
+    """ρ once a contract is bound."""
+    return Ratio(ratio.used_gpu_ms, ratio.committed_gpu_ms + contract_gpu_ms, ratio.claim_gpu_ms)

@@ -1,0 +1,97 @@
+"""Who may ask (POLICY §3): the gates an asker must pass before anybody is looked at as a victim. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from enforcer.rules import Rules
+from enforcer.snapshot import Asker, Snapshot
+from ledger.tree import lineage
+
+FUNDED: Final = "G1"
+RULE: Final = "G2"
+DELAY: Final = "G3"
+FITS: Final = "G4"
+PLACEABLE: Final = "G5"
+BACK_OFF: Final = "G6"
+PROPORTION: Final = "G7"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an asker gets no plan: the gate it fails, in a sentence, and when that could change (None: not by time)."""
+
+    job: str
+    gate: str
+    name: str
+    sentence: str
+    until_s: int | None = None
+
+
+def refusals(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]:
+    """The gates an asker fails that need no victims to be judged, in their order: G1, G3, G4, G5, G6."""
+    yield from _funded(asker, snapshot, rules)
+    yield from _waited(asker, snapshot, rules)
+    yield from _room(asker, snapshot)
+    yield from _placeable(asker, snapshot)
+    yield from _free_to_plan(asker, snapshot)
+
+
+def _funded(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]:
+    if not asker.account:
+        yield Refusal(asker.job, FUNDED, "unfunded", "no budget pays for it, so nobody yields to it")
+    elif not 0 < asker.min_runtime_s <= rules.max_min_runtime_s:
+        most = rules.max_min_runtime_s
+        yield Refusal(asker.job, FUNDED, "contract", f"its minimum runtime must be over 0 and at most {most} s")
+    for account in lineage(asker.account) if asker.account else ():
+        limit = snapshot.limits_milli.get(account)
+        running = snapshot.running_milli.get(account, 0)
+        if limit is not None and running + asker.gpus_milli > limit:
+            sentence = (
+                f"{account} runs {running / 1000:g} of the {limit / 1000:g} GPUs it may run at once, and this job asks "
+                f"for {asker.gpus_milli / 1000:g}"
+            )
+            yield Refusal(asker.job, FUNDED, "slot_limit", sentence)
+
+
+def _waited(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]:
+    due_s = asker.since_s + (rules.debug_delay_s if asker.debug else rules.delay_s)
+    if snapshot.at_s < due_s:
+        yield Refusal(asker.job, DELAY, "delay", "it has not waited for as long as everybody waits first", due_s)
+
+
+def _room(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
+    fits = sum(_pieces(asker, node.spare_milli) for node in snapshot.nodes)
+    if fits >= asker.pieces:
+        yield Refusal(
+            asker.job, FITS, "fits", "it fits on what is free or being freed: the scheduler only has to start it"
+        )
+
+
+def _placeable(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
+    usable = sorted(node.size_milli for node in snapshot.nodes if node.usable)
+    if asker.apart:
+        enough = len(usable) - bisect_left(usable, asker.piece_milli) >= asker.pieces
+    else:
+        enough = sum(size // asker.piece_milli for size in usable) >= asker.pieces
+    if not enough:
+        yield Refusal(
+            asker.job, PLACEABLE, "not_placeable", "no set of healthy nodes could hold it, even if all were free"
+        )
+
+
+def _free_to_plan(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
+    if asker.planned:
+        yield Refusal(asker.job, BACK_OFF, "planned", "a plan for it is being carried out")
+    elif snapshot.at_s < asker.not_before_s:
+        yield Refusal(
+            asker.job, BACK_OFF, "back_off", "its last plan failed, and it waits before another", asker.not_before_s
+        )
+
+
+def _pieces(asker: Asker, free_milli: int) -> int:
+    fits = free_milli // asker.piece_milli
+    return min(fits, 1) if asker.apart else fits

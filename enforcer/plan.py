@@ -1,0 +1,183 @@
+"""`plan`: for every asker in rank order, who yields to it and why, or the gate it fails. Pure.
+
+The same snapshot and rules give the same plans, byte for byte. Plans of one snapshot build on each other: what one
+promises is not promised again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from enforcer import gates
+from enforcer.candidates import Field, field_of
+from enforcer.classes import Class, below_common, with_contract
+from enforcer.gates import Refusal, refusals
+from enforcer.rules import Rules
+from enforcer.selection import exact, greedy
+from enforcer.selection.problem import Problem
+from enforcer.snapshot import Asker, Node, Snapshot, Unit
+from ledger.ranking import Ratio
+from ledger.tree import lineage
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A unit that yields: its class, the rule that opens it, ρ of its side of the common ancestor, what it loses."""
+
+    unit: Unit
+    class_: Class
+    rule: str
+    side: str
+    ratio: Ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A choice that was considered and is worse, or not allowed."""
+
+    units: tuple[str, ...]
+    objective: tuple[int, int, int, int, int]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who yields to an asker, where it then fits, and the whole reason.
+
+    `before` and `after` are ρ on the asker's path without and with its contract. `predicates` are the tests the plan
+    passed, in words, with the numbers.
+    """
+
+    asker: Asker
+    victims: tuple[Victim, ...]
+    hosts: tuple[tuple[str, int], ...]
+    rule: str
+    before: tuple[tuple[str, Ratio], ...]
+    after: tuple[tuple[str, Ratio], ...]
+    windows: tuple[tuple[str, Fraction], ...]
+    objective: tuple[int, int, int, int, int]
+    alternatives: tuple[Alternative, ...]
+    closed: tuple[tuple[str, str], ...]
+    lost_gpu_ms: int
+
+
+def plan(snapshot: Snapshot, rules: Rules) -> tuple[tuple[Plan, ...], tuple[Refusal, ...]]:
+    """The plans for a pool at an instant, in the order of the askers, and why the others get none."""
+    plans: list[Plan] = []
+    refused: list[Refusal] = []
+    now = snapshot
+    for asker in snapshot.askers:
+        found = plan_for(asker, now, rules)
+        if isinstance(found, Refusal):
+            refused.append(found)
+            if found.name == "fits":
+                now = _promised(now, asker, Problem(asker, now.nodes, (), (), 0).hosts(()), ())
+        else:
+            plans.append(found)
+            now = _promised(now, asker, found.hosts, tuple(v.unit for v in found.victims))
+    return tuple(plans), tuple(refused)
+
+
+def plan_for(asker: Asker, snapshot: Snapshot, rules: Rules) -> Plan | Refusal:
+    """The plan for one asker, or the first gate it fails."""
+    for refusal in refusals(asker, snapshot, rules):
+        return refusal
+    field = field_of(asker, snapshot, rules)
+    chosen = exact.solve(field.problem)
+    if chosen is None:
+        return _no_victims(asker, field)
+    return _made(asker, snapshot, field, chosen)
+
+
+def _no_victims(asker: Asker, field: Field) -> Refusal:
+    """Which of G2 and G7 is in the way: whether room could be made if floors and losses did not count."""
+    everybody = {choice.unit.name for choice in field.problem.choices}
+    if field.problem.fits(everybody):
+        sentence = "those it may take from would lose more than it gains, or fall below half of their share"
+        return Refusal(asker.job, gates.PROPORTION, "loss_exceeds_gain", sentence)
+    why = ", ".join(f"{n} {name}" for name, n in sorted(_counts(field.closed).items()))
+    sentence = f"nobody it may take from holds enough; closed to it: {why or 'nobody runs'}"
+    return Refusal(asker.job, gates.RULE, "no_rule", sentence)
+
+
+def _counts(closed: dict[str, str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for why in closed.values():
+        found[why] = found.get(why, 0) + 1
+    return found
+
+
+def _made(asker: Asker, snapshot: Snapshot, field: Field, chosen: frozenset[str]) -> Plan:
+    problem = field.problem
+    path = tuple(lineage(asker.account))
+    victims = tuple(
+        Victim(unit, class_, field.rule[unit.name], side, snapshot.ratio(side))
+        for unit, class_ in problem.choices
+        if unit.name in chosen
+        for side in (below_common(unit.account, asker.account) or unit.account,)
+    )
+    return Plan(
+        asker=asker,
+        victims=victims,
+        hosts=problem.hosts(chosen),
+        rule=max((v.rule for v in victims), default="R0"),
+        before=tuple((account, snapshot.ratio(account)) for account in path),
+        after=tuple((a, with_contract(snapshot.ratio(a), asker.contract_gpu_ms)) for a in path),
+        windows=tuple((account, windows) for account, _, windows in field.reclaim.path),
+        objective=problem.objective(chosen),
+        alternatives=tuple(_alternatives(problem, chosen)),
+        closed=tuple(sorted(field.closed.items())),
+        lost_gpu_ms=sum(v.unit.lost_gpu_ms for v in victims),
+    )
+
+
+def _alternatives(problem: Problem, chosen: frozenset[str]) -> Iterator[Alternative]:
+    """What people ask about first: what the rank alone would have taken."""
+    by_rank = greedy.solve(problem)
+    if by_rank is not None and by_rank != chosen:
+        yield Alternative(tuple(sorted(by_rank)), problem.objective(by_rank), "by rank alone")
+
+
+def _promised(snapshot: Snapshot, asker: Asker, hosts: tuple[tuple[str, int], ...], gone: tuple[Unit, ...]) -> Snapshot:
+    """The snapshot with a plan's nodes promised and its victims on their way out."""
+    taken = {name: pieces * asker.piece_milli for name, pieces in hosts}
+    freed: dict[str, int] = {}
+    for unit in gone:
+        for name, milli in unit.placements:
+            freed[name] = freed.get(name, 0) + milli
+    names = {unit.name for unit in gone}
+    return replace(
+        snapshot,
+        nodes=tuple(_after(node, freed.get(node.name, 0), taken.get(node.name, 0)) for node in snapshot.nodes),
+        units=tuple(unit for unit in snapshot.units if unit.name not in names),
+        running_milli=_less(snapshot, asker, gone),
+        ratios=_bound(snapshot, asker),
+    )
+
+
+def _after(node: Node, freed_milli: int, taken_milli: int) -> Node:
+    if not freed_milli and not taken_milli:
+        return node
+    return replace(
+        node, freeing_milli=node.freeing_milli + freed_milli, promised_milli=node.promised_milli + taken_milli
+    )
+
+
+def _less(snapshot: Snapshot, asker: Asker, gone: tuple[Unit, ...]) -> dict[str, int]:
+    found = dict(snapshot.running_milli)
+    for unit in gone:
+        for account in lineage(unit.account) if unit.account else ():
+            found[account] = found.get(account, 0) - unit.gpus_milli
+    for account in lineage(asker.account) if asker.account else ():
+        found[account] = found.get(account, 0) + asker.gpus_milli
+    return found
+
+
+def _bound(snapshot: Snapshot, asker: Asker) -> dict[str, Ratio]:
+    """The next asker stands beside a contract that is as good as running."""
+    found = dict(snapshot.ratios)
+    for account in lineage(asker.account) if asker.account else ():
+        found[account] = with_contract(snapshot.ratio(account), asker.contract_gpu_ms)
+    return found

@@ -1,0 +1,37 @@
+"""The numbers of the policy (POLICY §2 to §4), each with what it is for. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Fractions are exact; times are seconds."""
+
+    hysteresis: Fraction = Fraction(1, 20)
+    """How far apart two ratios must be before one yields to the other: without it neighbours swap for ever."""
+    delay_s: int = 60
+    """How long an asker waits first; something may end by itself."""
+    debug_delay_s: int = 10
+    max_min_runtime_s: int = 8 * 3600
+    floor: Fraction = Fraction(1, 2)
+    """Part of its share below which nobody is taken from."""
+    proportion: Fraction = Fraction(1, 2)
+    """Lost work at most this part of what the asker will surely do."""
+    debug_proportion: Fraction = Fraction(1, 4)
+    least_gain_s: int = 3600
+    """An asker counts for at least so long when losses are weighed."""
+    preemptions_a_day: int = 3
+    """Per lineage, of funded work."""
+    longest_windows: int = 4
+    """How many windows a contract larger than the claim of one may be spread over."""
+    rebalance: bool = True
+    """R2. It is what makes a scheduling contract end."""
+    debug_lane: bool = False
+    """R3."""
+    debug_lane_milli: int = 16_000
+    """GPUs per account at once under R3."""
+    priority_inside_leaf: bool = False
+    """Whether declared priority moves banked work of the same account."""

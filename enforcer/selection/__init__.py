@@ -1,0 +1,1 @@
+"""Which units yield: a small exact optimisation over nodes (POLICY §4)."""

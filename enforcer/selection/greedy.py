@@ -1,0 +1,17 @@
+"""By rank until there is room, then give back what was not needed: quick, and what the optimum is measured against."""
+
+from __future__ import annotations
+
+from enforcer.selection.problem import Problem, minimal
+
+
+def solve(problem: Problem) -> frozenset[str] | None:
+    """Units that make room within the bounds; None where this does not find any."""
+    chosen: list[str] = []
+    for choice in sorted(problem.choices, key=lambda c: (c.class_, c.cost)):
+        if problem.fits(chosen):
+            break
+        if problem.allows([*chosen, choice.unit.name]):
+            chosen.append(choice.unit.name)
+    kept = minimal(problem, chosen) if problem.fits(chosen) else None
+    return kept if kept is not None and problem.allows(kept) else None
