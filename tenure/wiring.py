@@ -10,7 +10,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from ledger.checkpoint import Partition
 from ledger.store.clickhouse import ClickHouse, open_chdb, open_server
 from ledger.store.errors import StoreBusy, StoreError
 from streams.kafka import StreamError
@@ -32,6 +33,8 @@ from tenure.config import Settings, broker_addresses, read_settings, replicated_
 if TYPE_CHECKING:
     # Kafka's clients and Faust take longer to import than most commands take; who needs them pays for them.
     from streams.kafka.admin import Admin
+    from streams.kafka.fit import Span
+    from streams.kafka.log import Log
     from streams.kafka.producer import Publisher
     from streams.runtime.worker import Machine
 
@@ -168,6 +171,16 @@ def open_publisher(address: str) -> Iterator[Publisher]:
     _hush()
     with publisher(address) as sender:
         yield sender
+
+
+@contextmanager
+def open_log(address: str, spans: Mapping[Partition, Span]) -> Iterator[Log]:
+    """The log as a broker has it. Raises a StreamError."""
+    from streams.kafka.log import log  # noqa: PLC0415 -- see above
+
+    _hush()
+    with log(address, spans) as found:
+        yield found
 
 
 @contextmanager

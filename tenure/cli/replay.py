@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 from rich.table import Table
 
-from ledger.checkpoint import by_cluster
+from ledger.checkpoint import Checkpoint, Partition, Position, by_cluster
 from ledger.store.protocol import Store, TableDifference
-from streams.replay import replay as fold_anew
-from streams.replay import sum_samples
+from streams.replay import Archive, Log, Replay, sum_samples
+from streams.runtime.samples import Sums
+from streams.topics import LOGS
 from tenure import wiring
 from tenure.cli import exits, options, output
+from tenure.cli.brokers import fed, feeding
 from tenure.cli.desk import open_place, unfolded
 from tenure.cli.text import NONE, count, gpu_hours, plural
+from tenure.config import Settings
 
-ACCOUNTS_SHOWN = 30
+Checkpoints = Mapping[Partition, Mapping[str, Checkpoint]]
+ARCHIVE: Final = "archive"
+KAFKA: Final = "kafka"
+LOOKS: Final = 3
+WHOLE_RECORD: Final = 1 << 31
+"""More than any event's place in its record."""
+ACCOUNTS_SHOWN: Final = 30
 
 
 def replay(
     generation: Annotated[
         str | None, typer.Argument(metavar="[GENERATION]", help="Name of the new generation; else the next number.")
     ] = None,
+    source: Annotated[
+        str, typer.Option("--from", metavar="archive|kafka", help="The log in the store, or the one in Kafka.")
+    ] = ARCHIVE,
     switch: Annotated[bool, typer.Option("--switch", help="Let the views show it when it is done.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep it beside the live one without switching.")] = False,
     data: options.Data = None,
@@ -30,34 +44,51 @@ def replay(
     as_json: options.Json = False,
 ) -> None:
     """Fold the whole log into another generation and compare it with the live one. 0: equal; 1: they differ."""
-    with open_place(data, config) as (store, place, _):
-        if unfolded(store):
+    if source not in {ARCHIVE, KAFKA}:
+        raise exits.Stop(f"there is no log in {source!r}: say --from {ARCHIVE} or --from {KAFKA}")
+    with open_place(data, config) as (store, place, settings), _log(store, settings, source) as log:
+        if not fed(store) and unfolded(store):
             with wiring.open_runtime(store, place):
                 pass
         live = store.live_generation()
-        total = sum(c.events for found in store.checkpoints(live).values() for c in found.values())
-        if not total:
+        if not any(of_partition for of_partition in store.checkpoints(live).values()):
             raise exits.Stop(f"the book at {place} is empty: there is nothing to replay", exits.NOTHING)
         made = generation or _next(live)
         if made == live:
             raise exits.Stop(f"{made} is the generation the views show: name another")
         store.drop_generation(made)
-        records = _fold(store, made, total)
+        again = Replay(store, made, log)
+        found = _rebuild(store, live, again)
         if switch or keep:
             _sum_samples(store, made)
-        differences = store.compare_generations(live, made)
-        accounts = store.query("difference_by_account", {"a": live, "b": made}).dicts() if differences else []
         if switch:
+            _catch_up(store, again)
             store.set_live_generation(made)
         elif not keep:
             store.drop_generation(made)
     if as_json:
-        output.emit(_json(live, made, records, differences, accounts, switched=switch))
+        output.emit(_json(live, made, found, source, switched=switch))
     else:
-        _tell(live, made, records, differences, accounts)
+        _tell(live, made, found)
         output.say(_fate(live, made, switch=switch, keep=keep))
-    if differences:
+    if not found.equal:
         raise typer.Exit(exits.FINDINGS)
+
+
+@contextmanager
+def _log(store: Store, settings: Settings, source: str) -> Iterator[Log | None]:
+    """The log to fold; None for the store's own."""
+    if source == ARCHIVE:
+        yield None
+        return
+    if not fed(store):
+        raise exits.Stop(f"the log of this book is not in Kafka: leave --from out, or say --from {ARCHIVE}")
+    with feeding(store, settings) as address:
+        with wiring.open_admin(address) as admin:
+            logs = {topic.name for topic in LOGS}
+            spans = admin.spans({name: topic for name, topic in admin.found().items() if name in logs})
+        with wiring.open_log(address, spans) as log:
+            yield log
 
 
 def _next(live: str) -> str:
@@ -66,12 +97,65 @@ def _next(live: str) -> str:
     return f"g{int(number) + 1}" if number.isdigit() else f"{live}-again"
 
 
-def _fold(store: Store, made: str, total: int) -> int:
+class Found(NamedTuple):
+    """What the new generation is beside the live one. `hashes` are sentences on clusters whose log or facts differ."""
+
+    records: int
+    clusters: int
+    differences: list[TableDifference]
+    hashes: list[str]
+    accounts: list[dict[str, Any]]
+
+    @property
+    def equal(self) -> bool:
+        return not self.differences and not self.hashes
+
+
+def _rebuild(store: Store, live: str, again: Replay) -> Found:
+    """Fold the log and compare. Workers may go on meanwhile: then it is folded up to their checkpoints, and what they
+    have written since is left out; a difference counts when it is still there after another look.
+    """
+    going_on = fed(store)
     with output.bars() as bars:
-        bar = bars.bar(f"Folding the log into {made}", total)
-        records = fold_anew(store, made, progress=bar.advance).records
-        bar.done()
-    return records
+        kept, differences = _look(store, live, again, bars, going_on=going_on)
+        for _ in range(LOOKS - 1 if going_on else 0):
+            if differences:
+                kept, differences = _look(store, live, again, bars, going_on=going_on)
+    again.checkpoint()
+    hashes = list(differing(kept, again.replayed.checkpoints))
+    asked = {"a": live, "b": again.generation}
+    accounts = store.query("difference_by_account", asked).dicts() if differences else []
+    return Found(again.replayed.records, len(by_cluster(kept)), differences, hashes, accounts)
+
+
+def _look(
+    store: Store, live: str, again: Replay, bars: output.Bars, *, going_on: bool
+) -> tuple[Checkpoints, list[TableDifference]]:
+    """Fold on to where the live generation is checkpointed now; its checkpoints, and the rows that differ there."""
+    kept = store.checkpoints(live)
+    bar = bars.bar(f"Folding the log into {again.generation}", _events(kept) - again.replayed.records)
+    until = {partition: of[""].position for partition, of in kept.items() if "" in of}
+    again.go_on(until=until if going_on else None, progress=bar.advance)
+    bar.done()
+    settled = {name: checkpoint.seq for name, checkpoint in by_cluster(kept).items()} if going_on else None
+    return kept, store.compare_generations(live, again.generation, settled=settled)
+
+
+def _events(checkpoints: Checkpoints) -> int:
+    return sum(checkpoint.events for of_partition in checkpoints.values() for checkpoint in of_partition.values())
+
+
+def differing(kept: Checkpoints, made: Checkpoints) -> Iterator[str]:
+    """The clusters whose log or facts are not the same in two sets of checkpoints."""
+    stored, replayed = by_cluster(kept), by_cluster(made)
+    for cluster in sorted(stored.keys() | replayed.keys()):
+        a, b = stored.get(cluster), replayed.get(cluster)
+        if a is None or b is None:
+            yield f"{cluster}: only one of the two has it"
+        elif a.log_hash != b.log_hash:
+            yield f"{cluster}: the log is not the one the book was made from: {a.events} and {b.events} events"
+        elif (a.facts_hash, a.seq) != (b.facts_hash, b.seq):
+            yield f"{cluster}: the facts differ: their hashes are {a.facts_hash:032x} and {b.facts_hash:032x}"
 
 
 def _sum_samples(store: Store, made: str) -> None:
@@ -83,17 +167,32 @@ def _sum_samples(store: Store, made: str) -> None:
         bar.done()
 
 
-def _tell(
-    live: str, made: str, records: int, differences: list[TableDifference], accounts: list[dict[str, Any]]
-) -> None:
-    output.say(f"Folded {plural(records, 'record')} into {made}.")
-    if not differences:
-        output.say(f"{made} equals {live} in every row.", style="green")
+def _catch_up(store: Store, again: Replay) -> None:
+    """Fold what came meanwhile, so that the views lose nothing when they switch. Workers begin behind it, and so it
+    must not be more than the store has.
+    """
+    until = {at: Position(*at, store.last_offset(*at), WHOLE_RECORD) for at in Archive(store).partitions()}
+    if again.go_on(until=until):
+        again.checkpoint()
+        sums = Sums()
+        for cluster, at in by_cluster(again.replayed.checkpoints).items():
+            sums.resumed(cluster, at.closed_until_s)
+            sums.make(store, again.generation, cluster, at.closed_until_s, at.ticked_s)
+
+
+def _tell(live: str, made: str, found: Found) -> None:
+    output.say(f"Folded {plural(found.records, 'record')} into {made}.")
+    if found.equal:
+        clusters = plural(found.clusters, "cluster")
+        output.say(f"{made} equals {live} in every row, and in the hashes of {clusters}.", style="green")
         return
-    output.show(_table(live, made, differences))
-    if accounts:
+    for sentence in found.hashes:
+        output.tell(sentence)
+    if found.differences:
+        output.show(_table(live, made, found.differences))
+    if found.accounts:
         output.say()
-        output.show(_by_account(live, made, accounts[:ACCOUNTS_SHOWN]))
+        output.show(_by_account(live, made, found.accounts[:ACCOUNTS_SHOWN]))
 
 
 def _table(live: str, made: str, differences: list[TableDifference]) -> Table:
@@ -118,23 +217,18 @@ def _fate(live: str, made: str, *, switch: bool, keep: bool) -> str:
     return f"The views still show {live}; {made} is {'kept' if keep else 'gone again'}."
 
 
-def _json(
-    live: str,
-    made: str,
-    records: int,
-    differences: list[TableDifference],
-    accounts: list[dict[str, Any]],
-    *,
-    switched: bool,
-) -> output.Report:
+def _json(live: str, made: str, found: Found, source: str, *, switched: bool) -> output.Report:
     return {
         "live": made if switched else live,
         "compared": [live, made],
-        "records": records,
-        "equal": not differences,
+        "from": source,
+        "records": found.records,
+        "equal": found.equal,
+        "hashes": found.hashes,
         "tables": [
-            {"table": d.table, f"only_in_{live}": d.only_in_a, f"only_in_{made}": d.only_in_b} for d in differences
+            {"table": d.table, f"only_in_{live}": d.only_in_a, f"only_in_{made}": d.only_in_b}
+            for d in found.differences
         ],
-        "accounts": accounts,
+        "accounts": found.accounts,
         "switched": switched,
     }
