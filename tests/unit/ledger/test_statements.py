@@ -103,10 +103,11 @@ def test_a_cause_is_of_source_id_and_place():
 
 def test_a_node():
     seen = of(node_observed, said.node("08:00:00.5", gpus=2, state="draining", reason="hot"))
-    assert seen[3:] == (s("08:00"), "draining", 2000, "h100", "hot")
+    assert seen[3:] == (s("08:00"), "draining", 2000, "h100", "hot", False)
     assert seen.time_us == s("08:00") * 1_000_000 + 500_000
     gone = of(node_removed, said.say("node.removed", "08:00", node="n"))
-    assert gone[3:] == (s("08:00"), "removed", 0, "", "")
+    assert gone[3:] == (s("08:00"), "removed", 0, "", "", False)
+    assert of(node_observed, said.node("08:00", assumed=True)).assumed
 
 
 def test_terms_of_a_submission():
