@@ -22,7 +22,7 @@ from ledger.events import (
 )
 from ledger.horizon import beyond_horizon
 from ledger.jobs import Attempt, JobFacts
-from ledger.outcomes import APPLIED, REPEATED, Doubt, Outcome, id_reused
+from ledger.outcomes import APPLIED, BEFORE_OPENING, REPEATED, Doubt, Outcome, id_reused
 from ledger.state import NOTHING
 from ledger.statements import S
 from ledger.units import FOREVER_S, instant
@@ -105,7 +105,10 @@ def ended(book: Book, event: JobEnded, time_us: int) -> Outcome:
     if data.outcome == "node_failure":
         from_s = -FOREVER_S
     doubt = _reused(event, [known] if known is not None else [], statement)
-    return _put(book, event, data.job, from_s, lambda _: attempt.put_end(statement), doubt)
+    outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_end(statement), doubt)
+    if outcome is APPLIED:
+        _doubt_opening(book, event, data.job, data.attempt)
+    return outcome
 
 
 def started(book: Book, event: JobStarted, time_us: int) -> Outcome:
@@ -121,7 +124,7 @@ def started(book: Book, event: JobStarted, time_us: int) -> Outcome:
         doubt = _reused(event, [attempt.start], statement) or _second_start(data.job, data.attempt)
     from_s = min(at for at in (statement.at_s, known, *attempt.asked_s()) if at is not None)
     outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_start(statement), doubt)
-    if outcome is APPLIED:
+    if outcome is APPLIED and not _doubt_opening(book, event, data.job, data.attempt):
         _doubt_placements(book, event, data.job, data.attempt)
     return outcome
 
@@ -183,7 +186,7 @@ def run_observed(book: Book, event: RunObserved, time_us: int) -> Outcome:
     doubt = _reused(event, [attempt.full] if attempt.full is not None else [], statement)
     from_s = min(t for t in told if t is not None)
     outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_full(statement), doubt)
-    if outcome is APPLIED:
+    if outcome is APPLIED and not _doubt_opening(book, event, data.job, data.attempt):
         _doubt_placements(book, event, data.job, data.attempt)
     return outcome
 
@@ -228,6 +231,21 @@ def _doubt_attempts(book: Book, event: ClusterEvent, facts: JobFacts, known: dic
                 f"send the end of {first}, or give the second record another job id"
             )
             book.remark(event, "attempts_overlap", f"{facts.job}/{second}", sentence)
+
+
+def _doubt_opening(book: Book, event: ClusterEvent, job: str, attempt_name: str) -> bool:
+    """Remark on a run that was over before the book opens, and say if it is one: nothing of it is booked."""
+    opens_s, attempt = book.state.opens_s, book.state.jobs[job].attempts[attempt_name]
+    start_s, end = attempt.started_s(), attempt.end
+    if opens_s is None or start_s is None or end is None or max(start_s, end.at_s) > opens_s:
+        return False
+    sentence = (
+        f"the run ended {instant(end.at_s):%Y-%m-%d %H:%M} UTC, before the book opens at "
+        f"{instant(opens_s):%Y-%m-%d %H:%M} UTC, and nothing of it is booked: import older files first, or set the "
+        "policy's opens_at before the first hour is closed"
+    )
+    book.remark(event, BEFORE_OPENING, f"{job}/{attempt_name}", sentence)
+    return True
 
 
 def _doubt_placements(book: Book, event: ClusterEvent, job: str, attempt_name: str) -> None:

@@ -50,6 +50,9 @@ REPEATED: Final = Repeated()
 Doubt = tuple[str, str, str]
 """What a person should look at though the event was taken: (name, subject, sentence)."""
 
+BEFORE_OPENING: Final = "before_opening"
+"""The remark on a run that was over before the book opens."""
+
 
 def id_reused(source: str, event_id: str) -> Doubt:
     """One id, two contents."""

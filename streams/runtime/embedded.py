@@ -11,6 +11,7 @@ from itertools import islice
 from ledger.archive import DeadLetter
 from ledger.checkpoint import Partition
 from ledger.events import GpuSampled
+from ledger.rows import Remark
 from ledger.store.protocol import SAMPLES_KEPT_S, Samples, Store
 from ledger.units import epoch_s, epoch_us
 from streams.intake import Record, record
@@ -32,10 +33,11 @@ Progress = Callable[[int], None]
 
 @dataclass(slots=True)
 class Summary:
-    """What an ingest came to, by named outcome."""
+    """What an ingest came to, by named outcome, and the remarks on what was taken."""
 
     records: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[str] = field(default_factory=Counter)
     samples: int = 0
 
     @property
@@ -47,6 +49,7 @@ class Summary:
         """Count a batch in."""
         self.records += records
         self.outcomes += folded.outcomes
+        self.remarks.update(remark.name for remark in folded.rows.get(Remark, ()))
 
 
 class Embedded:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ledger.archive import DeadLetter
-from ledger.events import ClockTicked, ClusterEvent, DirectoryEvent, GpuSampled
+from ledger.events import ClockTicked, ClusterEvent, DirectoryEvent, GpuSampled, RunObserved
 from ledger.events.directory import AccountChanged, AccountClosed, AccountOpened, ShareRequested
 from ledger.state import State
-from ledger.units import HOUR_S, epoch_us
+from ledger.units import HOUR_S, epoch_s, epoch_us
 from streams.backfill import backfill
 from streams.sources import registry
 from streams.sources.config import ConfigError, SourceConfig
@@ -22,7 +23,7 @@ from streams.sources.files.mapping import SHIPPED, FilesMapping
 from streams.sources.history import ClusterHistory, History, seen
 from streams.sources.load import load
 from streams.sources.reading import AnyEvent, Known, Reading, Statement, Tally, Unreadable, tallied
-from streams.sources.setup import preamble
+from streams.sources.setup import is_open, preamble
 from streams.sources.text import lines
 from streams.sources.unpack import unpacked
 from tenure.cli import exits
@@ -175,6 +176,30 @@ def _history(
     sources = [list(seen(for_clusters(f.events), history, listed=f.format != "events")) for f in files]
     set_up = [] if config is None else preamble(config, history, known)
     yield from backfill(*sources, recorded_at=now, set_up=set_up)
+
+
+class Early(NamedTuple):
+    """Runs of a cluster that are over before its book opens: nothing of them will be booked."""
+
+    cluster: str
+    runs: int
+    gpu_ms: int
+    opens_s: int
+
+
+def before_opening(files: list[File], known: Mapping[str, State]) -> list[Early]:
+    """What the files hold of time before books that are open already, as far as those do not know of it."""
+    found: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+    for event in (e for file in files for e in file.events if isinstance(e, RunObserved)):
+        data, state = event.data, known.get(event.data.cluster)
+        if state is None or state.opens_s is None or data.ended_at is None or not is_open(state):
+            continue
+        ended_s, job = epoch_s(data.ended_at), state.jobs.get(data.job)
+        if ended_s <= state.opens_s and (job is None or data.attempt not in job.attempts):
+            milli = sum(p.gpus_milli for p in data.placements)
+            length_s = max(0, ended_s - epoch_s(data.started_at) - data.suspended_s)
+            found[data.cluster][data.job, data.attempt] = milli * length_s
+    return [Early(name, len(runs), sum(runs.values()), known[name].opens_s or 0) for name, runs in found.items()]
 
 
 class Ticks:

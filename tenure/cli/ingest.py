@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from ledger.outcomes import BEFORE_OPENING
 from streams.runtime.embedded import Embedded
 from streams.sources.config import SourceConfig
 from streams.sources.detect import ALIASES
@@ -15,7 +16,7 @@ from streams.sources.files.mapping import SHIPPED, FilesMapping
 from tenure import wiring
 from tenure.cli import exits, importing, options, output
 from tenure.cli.desk import folding, open_place
-from tenure.cli.ingested import Written, tell
+from tenure.cli.ingested import Written, early_sentence, tell
 from tenure.cli.sending import send
 from tenure.config import Settings
 
@@ -65,7 +66,8 @@ def ingest(
     with open_place(data, config, create=True) as (store, place, _), folding(store, place) as runtime:
         written = _write(runtime, files, how, owner)
     tell(files, written, as_json=as_json)
-    if written.summary.dead_letters or any(file.tally.dead_letters for file in files):
+    letters = written.summary.dead_letters or any(file.tally.dead_letters for file in files)
+    if letters or written.summary.remarks[BEFORE_OPENING]:
         raise typer.Exit(exits.FINDINGS)
 
 
@@ -112,6 +114,8 @@ def _write(runtime: Embedded, files: list[importing.File], how: importing.Source
     for file in files:
         runtime.keep(importing.letters(file, owner, now))
     known = {name: ledger.book.state for name, ledger in runtime.processor.ledgers.items()}
+    for early in importing.before_opening(files, known):
+        output.note(early_sentence(early), style="yellow")
     counter = importing.Ticks()
     with output.bars() as bars:
         bar = bars.bar("Writing the book", importing.expected(files))

@@ -12,7 +12,7 @@ from streams.runtime.embedded import Summary
 from streams.sources.reading import SKIPPED_SENTENCES, Unreadable
 from tenure.cli import importing, output
 from tenure.cli.sending import Sent
-from tenure.cli.text import count, moment, plural
+from tenure.cli.text import count, gpu_hours, moment, plural
 
 COLUMNS = {
     "Runs": ("first_statement",),
@@ -60,6 +60,15 @@ def tell(files: list[importing.File], written: Written | Sent | None, *, as_json
         output.tell(sentence)
 
 
+def early_sentence(early: importing.Early) -> str:
+    """What an import is told before it is written, of runs that come too early for the book."""
+    runs = f"{plural(early.runs, 'run')} of {early.cluster}, {gpu_hours(early.gpu_ms)} GPU-hours"
+    return (
+        f"{runs}, ended before its book opens at {moment(early.opens_s)} UTC: they are kept and shown, and nothing of "
+        "them is booked. To book them, import all files, older ones first, into a new book"
+    )
+
+
 def _json(written: Written | None) -> dict[str, object] | None:
     if written is None:
         return None
@@ -69,6 +78,7 @@ def _json(written: Written | None) -> dict[str, object] | None:
         "ticks": written.ticks,
         "samples": summary.samples,
         "outcomes": {name: n for name, n in sorted(summary.outcomes.items()) if n},
+        "remarks": dict(sorted(summary.remarks.items())),
         "closed_until": {name: output.iso_s(at) for name, at in sorted(written.closed_until_s.items())},
     }
 
@@ -149,6 +159,9 @@ def _sentences(written: Written) -> Iterator[str]:
     told += f"{count(outcomes['applied'])} applied, {count(outcomes['repeated'])} repeated"
     told += "".join(f", {count(n)} refused as {name}" for name, n in refused.items())
     yield f"{told}. See `tenure dead-letters list`." if refused else f"{told}."
+    if remarks := written.summary.remarks:
+        named = ", ".join(f"{count(n)} {name}" for name, n in sorted(remarks.items()))
+        yield f"Taken with a remark: {named}. `tenure verify` gives an example of each."
     closed = [f"{moment(at)} UTC ({name})" for name, at in sorted(written.closed_until_s.items()) if at > 0]
     if closed:
         yield f"Hours are closed until {', '.join(closed)}."

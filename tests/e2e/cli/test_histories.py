@@ -39,8 +39,9 @@ def jobs(*days: str, gpus: int = 8) -> str:
 def written(folder: Path, **files: str) -> dict[str, str]:
     """Their paths, by name; the configuration beside them."""
     folder.mkdir(exist_ok=True)
-    for name, text in {"tenure.toml": CONFIG, **{f"{name}.txt": text for name, text in files.items()}}.items():
-        (folder / name).write_text(text)
+    (folder / "tenure.toml").write_text(CONFIG)
+    for name, text in files.items():
+        (folder / f"{name}.txt").write_text(text)
     return {name: str(folder / f"{name}.txt") for name in files} | {"config": str(folder / "tenure.toml")}
 
 
@@ -85,3 +86,25 @@ def test_a_book_without_gpus_says_that(tmp_path: Path):
     _, *asked = many(tmp_path / "book", [["ingest", str(log)], ["accounts"], ["accounts", "lab/x"], ["shares", "show"]])
     for answer in asked:
         assert (answer.code, "no GPUs are known at 2026-10-01 00:00 UTC" in answer.err) == (3, True)
+
+
+def test_what_is_older_than_the_book_is_said_before_and_after_it_is_taken(tmp_path: Path):
+    at = written(tmp_path / "in", older=jobs("2026-09-02", "2026-09-03"), newer=jobs("2026-10-02", "2026-10-03"))
+    how = ["--config", at["config"]]
+    newer, older, told, again, verified, explained = many(
+        tmp_path / "book",
+        [
+            ["ingest", at["newer"], *how],
+            ["ingest", at["older"], *how, "--json"],
+            ["ingest", at["older"], "--cluster", "other", *how],
+            ["ingest", at["older"], *how],
+            ["verify", "--json", *how],
+            ["explain", "20260902", *how],
+        ],
+    )
+    assert (newer.code, older.code, told.code, again.code) == (0, 1, 0, 0)
+    assert "2 runs of lab, 64.0 GPU-hours, ended before its book opens at 2026-10-02 08:00 UTC" in older.err
+    assert older.json["book"]["remarks"] == {"before_opening": 2}
+    assert "before its book opens" not in again.err + told.err
+    assert "before_opening" in {w["name"] for w in verified.json["warnings"]}
+    assert "before the book opens at" in " ".join(explained.out.split())
