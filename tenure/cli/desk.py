@@ -11,7 +11,7 @@ from typing import Final
 
 import typer
 
-from ledger.checkpoint import Checkpoint, by_cluster
+from ledger.checkpoint import Checkpoint, Partition, by_cluster
 from ledger.decisions import DecisionEvent, judge
 from ledger.facts import decode
 from ledger.state import State
@@ -22,7 +22,9 @@ from streams.sources.reading import AnyEvent
 from tenure import wiring
 from tenure.cli import exits, output
 from tenure.cli.brokers import fed
+from tenure.cli.figures import number
 from tenure.cli.pens import SENT, Pen, open_pen
+from tenure.cli.queries import read
 from tenure.cli.text import count, moment, plural
 from tenure.config import Settings
 
@@ -172,8 +174,7 @@ def desk(store: ClickHouse, place: wiring.Place, settings: Settings) -> Desk:
 
 def unfolded(store: ClickHouse) -> int:
     """Records in the log behind the last checkpoints."""
-    found = store.checkpoints(store.live_generation())
-    ends = {partition: of[""].position.offset for partition, of in found.items() if "" in of}
+    ends = {Partition(str(topic), number(at)): number(offset) for topic, at, offset in store.query(read("folded")).rows}
     return sum(store.last_offset(*partition) - ends.get(partition, -1) for partition in {LOG, *ends})
 
 
