@@ -13,7 +13,7 @@ from streams.kafka.errors import translated
         (errors.UnknownTopicOrPartitionError(), "does not have the topics: `tenure topics create`"),
         (errors.MessageSizeTooLargeError(), "takes no record as large as one of these events"),
         (errors.InvalidReplicationFactorError(), "too few brokers for so many copies: --replication N"),
-        (errors.GroupLoadInProgressError(), "cannot do it now"),
+        (errors.NotEnoughReplicasError(), "cannot do it now"),
         (errors.TopicAuthorizationFailedError(), "refuses: [Error 29] TopicAuthorizationFailedError"),
         (errors.KafkaTimeoutError("nothing came"), "does not answer (KafkaTimeoutError: nothing came): is it running"),
         (ConnectionRefusedError(111, "Connection refused"), "does not answer ([Errno 111] Connection refused)"),
