@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from ledger.outcomes import BEFORE_OPENING
+from ledger.state import State
 from streams.runtime.embedded import Embedded
 from streams.sources.config import SourceConfig
 from streams.sources.detect import ALIASES
@@ -59,7 +61,7 @@ def ingest(
         return
     owner = cluster or (how.cluster if how is not None else "")
     if to == KAFKA:
-        tell(files, send(files, how, owner, data, settings), as_json=as_json)
+        tell(files, send(files, how, owner, data, settings, _warn), as_json=as_json)
         if any(file.tally.dead_letters for file in files):
             raise typer.Exit(exits.FINDINGS)
         return
@@ -108,14 +110,19 @@ def _read(paths: list[Path], format: str | None, how: importing.Source | None) -
         return files
 
 
+def _warn(files: list[importing.File], known: Mapping[str, State]) -> None:
+    """Say what will not be booked, before it is written."""
+    for early in importing.before_opening(files, known):
+        output.note(early_sentence(early), style="yellow")
+
+
 def _write(runtime: Embedded, files: list[importing.File], how: importing.Source | None, owner: str) -> Written:
     """Dead letters first, so that a crash between loses no row; then the events."""
     now = wiring.clock()
     for file in files:
         runtime.keep(importing.letters(file, owner, now))
     known = {name: ledger.book.state for name, ledger in runtime.processor.ledgers.items()}
-    for early in importing.before_opening(files, known):
-        output.note(early_sentence(early), style="yellow")
+    _warn(files, known)
     counter = importing.Ticks()
     with output.bars() as bars:
         bar = bars.bar("Writing the book", importing.expected(files))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -37,10 +37,21 @@ class Sent(NamedTuple):
     letters_kept: str
 
 
+Warn = Callable[[list[importing.File], Mapping[str, State]], None]
+
+
 def send(
-    files: list[importing.File], how: importing.Source | None, owner: str, data: Path | None, settings: Settings
+    files: list[importing.File],
+    how: importing.Source | None,
+    owner: str,
+    data: Path | None,
+    settings: Settings,
+    warn: Warn,
 ) -> Sent:
-    """Send everything the files say. Dead letters first, so that a crash between loses no row."""
+    """Send everything the files say. Dead letters first, so that a crash between loses no row.
+
+    `warn` is told the files and the clusters as they are known, before anything is sent.
+    """
     address, now = broker(settings), wiring.clock()
     letters = [letter for file in files for letter in importing.letters(file, owner, now)]
     with wiring.open_admin(address) as admin:
@@ -52,6 +63,7 @@ def send(
     with wiring.open_publisher(address) as publisher:
         with _fed_from(home, wiring.place(data, settings)) as store:
             known = _known(store)
+            warn(files, known)
             kept = _keep(letters, store, publisher)
         begun_s = wiring.monotonic_s()
         topics, ticks = _publish(publisher, files, how, known, now)
