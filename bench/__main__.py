@@ -1,41 +1,61 @@
-"""Every figure, each group in a process of its own, so that memory is its own: `python -m bench [GROUP]`."""
+"""Every figure, each group in a process of its own, so that memory is its own: `python -m bench [--quick] [GROUP]`."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from bench import fold, ingest, samples
-from bench.report import Figure
+from bench.report import Figure, Line
 
-GROUPS: dict[str, Sequence[Callable[[], Figure | list[Figure]]]] = {
+Measure = Callable[[], Figure | Iterable[Line]]
+
+
+def kafka(*, quick: bool) -> Iterator[Line]:
+    """Imported when it is run: the memory of the other groups is theirs alone."""
+    from bench.kafka import contest, latency, scaling  # noqa: PLC0415
+
+    yield from contest.batched(20_000, 1) if quick else contest.batched()
+    yield from contest.single(5_000, 1) if quick else contest.single()
+    yield from contest.ticking(20_000, 1) if quick else contest.ticking()
+    yield from latency.rows(12) if quick else latency.rows()
+    yield from scaling.two_workers(20_000, 1) if quick else scaling.two_workers()
+
+
+GROUPS: dict[str, Sequence[Measure]] = {
     "fold": (fold.no_closed_hour, fold.with_rows, fold.corrections, fold.closing, fold.bytes_to_facts),
     "memory": (fold.memory,),
     "ingest": (ingest.committed,),
     "samples": (samples.a_day,),
+    "kafka": (partial(kafka, quick=False),),
 }
+QUICK: dict[str, Sequence[Measure]] = {"kafka": (partial(kafka, quick=True),)}
+"""With small numbers: to see that it works, not how fast."""
 
 
-def run(group: str) -> None:
+def run(group: str, *, quick: bool) -> None:
     """Measure one group here and print its figures."""
-    for measure in GROUPS[group]:
+    for measure in (GROUPS | QUICK if quick else GROUPS)[group]:
         found = measure()
-        for figure in found if isinstance(found, list) else [found]:
+        for figure in [found] if isinstance(found, Figure) else found:
             print(figure.line(), flush=True)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the groups named, or all, one after the other."""
-    if len(arguments) == 1 and arguments[0] in GROUPS:
-        run(arguments[0])
+    quick = arguments[:1] == ["--quick"]
+    names = arguments[quick:]
+    if len(names) == 1 and names[0] in GROUPS:
+        run(names[0], quick=quick)
         return 0
-    unknown = [name for name in arguments if name not in GROUPS]
+    unknown = [name for name in names if name not in GROUPS]
     if unknown:
         print(f"no group is called {unknown[0]}; there are {', '.join(GROUPS)}")
         return 2
-    for group in arguments or GROUPS:
-        subprocess.run([sys.executable, "-m", "bench", group], check=True)
+    for group in names or GROUPS:
+        subprocess.run([sys.executable, "-m", "bench", *arguments[:quick], group], check=True)
     return 0
 
 

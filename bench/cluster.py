@@ -36,18 +36,18 @@ def account(number: int) -> str:
     return f"lab/t{number % TEAMS}/p{number // TEAMS % PROJECTS}"
 
 
-def setup(nodes: int = NODES) -> Iterator[ClusterEvent]:
+def setup(nodes: int = NODES, at: datetime = OPENS) -> Iterator[ClusterEvent]:
     """Policy, nodes and shares at the opening."""
-    yield _event(PolicySet, "open", OPENS, {"opens_at": OPENS, "author": "bench"})
+    yield _event(PolicySet, "open", at, {"opens_at": at, "author": "bench"})
     for n in range(nodes):
         data = {"node": f"n{n:04}", "gpu_type": "h100", "gpus_milli": 8 * GPU_MILLI, "state": "available"}
-        yield _event(NodeObserved, f"node/{n}", OPENS, data)
+        yield _event(NodeObserved, f"node/{n}", at, data)
     teams = [{"child": f"t{t}", "share_percent": "4"} for t in range(TEAMS)]
     base: dict[str, object] = {"author": "bench", "expected_revision": 0}
-    yield _event(SharesSet, "shares/lab", OPENS, {**base, "parent": "lab", "children": teams})
+    yield _event(SharesSet, "shares/lab", at, {**base, "parent": "lab", "children": teams})
     projects = [{"child": f"p{p}", "share_percent": "5"} for p in range(PROJECTS)]
     for t in range(TEAMS):
-        yield _event(SharesSet, f"shares/t{t}", OPENS, {**base, "parent": f"lab/t{t}", "children": projects})
+        yield _event(SharesSet, f"shares/t{t}", at, {**base, "parent": f"lab/t{t}", "children": projects})
 
 
 def submitted(job: int, at: datetime, gpus: int = 1) -> ClusterEvent:

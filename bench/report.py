@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured number. `aim` is what was hoped for; `less`: smaller is better; `of`: (what, share of it)."""
+    """One measured number. `aim` is what was hoped for; `less`: smaller is better; `of`: (what, share of it).
+
+    `note` is told behind it.
+    """
 
     name: str
     value: float
@@ -15,6 +18,7 @@ class Figure:
     aim: float | None
     less: bool = False
     of: tuple[str, float] | None = None
+    note: str = ""
 
     def line(self) -> str:
         """The figure for people."""
@@ -25,4 +29,19 @@ class Figure:
             text += f"   aim {'≤' if self.less else '≥'} {self.aim:,g}: {'met' if met else 'missed'}"
         if self.of is not None:
             text += f"   {self.of[1]:.0%} of {self.of[0]}"
-        return text
+        return text + (f"   ({self.note})" if self.note else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A figure that could not be had here, and why."""
+
+    name: str
+    why: str
+
+    def line(self) -> str:
+        """The sentence in the place of the number."""
+        return f"{self.name:<52} {'–':>12} not measured: {self.why}"
+
+
+Line = Figure | Missing
