@@ -22,13 +22,17 @@ PROPORTION: Final = "G7"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an asker gets no plan: the gate it fails, in a sentence, and when that could change (None: not by time)."""
+    """Why an asker gets no plan: the gate it fails, in a sentence, and when that could change (None: not by time).
+
+    `closed` counts the units it may not take from, by why.
+    """
 
     job: str
     gate: str
     name: str
     sentence: str
     until_s: int | None = None
+    closed: tuple[tuple[str, int], ...] = ()
 
 
 def refusals(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]:

@@ -6,6 +6,7 @@ promises is not promised again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -97,16 +98,10 @@ def _no_victims(asker: Asker, field: Field) -> Refusal:
     if field.problem.fits(everybody):
         sentence = "those it may take from would lose more than it gains, or fall below half of their share"
         return Refusal(asker.job, gates.PROPORTION, "loss_exceeds_gain", sentence)
-    why = ", ".join(f"{n} {name}" for name, n in sorted(_counts(field.closed).items()))
-    sentence = f"nobody it may take from holds enough; closed to it: {why or 'nobody runs'}"
-    return Refusal(asker.job, gates.RULE, "no_rule", sentence)
-
-
-def _counts(closed: dict[str, str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for why in closed.values():
-        found[why] = found.get(why, 0) + 1
-    return found
+    sentence = "those it may take from do not hold enough on the nodes it needs"
+    return Refusal(
+        asker.job, gates.RULE, "no_rule", sentence, closed=tuple(sorted(Counter(field.closed.values()).items()))
+    )
 
 
 def _made(asker: Asker, snapshot: Snapshot, field: Field, chosen: frozenset[str]) -> Plan:

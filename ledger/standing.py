@@ -133,6 +133,20 @@ def commitments(state: State, pool: str) -> dict[str, int]:
     return found
 
 
+def back_in_time(state: State, pool: str, account: str) -> Iterator[tuple[int, int, int]]:
+    """(hours back, delivered, claim) of an account with all below it, summed from the last tick back hour by hour.
+
+    As far as hours are kept, each in full: for tests over a longer window than the one the ratios are of.
+    """
+    now_s, used, claimed = hour_floor_s(state.ticked_s), 0, 0
+    hours = [hour_s for hour_s, _ in _weights(state, Sliding(state.policy_at(state.ticked_s).horizon_h))]
+    for hour_s in reversed(hours):
+        for name, claim, delivered in _hour_lines(state, pool, hour_s):
+            if name == account or name.startswith(f"{account}/"):
+                used, claimed = used + delivered, claimed + claim
+        yield (now_s - hour_s) // HOUR_S, used, claimed
+
+
 def _weights(state: State, how: Weighting) -> list[tuple[int, int]]:
     """(hour, weight) of the kept hours up to the last tick that count at all, the open ones last."""
     opens, now_s = state.opens_s, hour_floor_s(state.ticked_s)

@@ -22,6 +22,7 @@ from tenure.cli import (
     jobs,
     metrics,
     output,
+    plans,
     queue,
     replay,
     report,
@@ -88,6 +89,8 @@ app.add_typer(grants.app, name="grants")
 app.command()(jobs.jobs)
 app.command()(explain.explain)
 app.command()(queue.queue)
+app.command()(plans.plans)
+app.command("why-not")(plans.why_not)
 app.command()(metrics.metrics)
 app.command()(report.report)
 app.command()(sql.sql)

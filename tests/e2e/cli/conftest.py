@@ -24,6 +24,7 @@ LISTINGS = {
     "jobs": ["jobs", "--limit", "10"],
     "jobs preempted": ["jobs", "--outcome", "preempted", "--account", "aurora-lab/language"],
     "queue": ["queue", "--limit", "5"],
+    "plans": ["plans"],
     "sql": [
         "sql",
         "SELECT account, sum(delivered_gpu_ms) AS delivered_gpu_ms FROM report_account_hours GROUP BY account",
