@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 from urllib.request import urlopen
 
 from tests.e2e.cli.driver import ROOT, environment
@@ -23,7 +22,7 @@ from tests.support.worker import ends
 ENOUGH_S = 90.0
 
 
-def configured(folder: Path, broker: Broker, clickhouse: str = "", await_s: int = 20) -> Path:
+def configured(folder: Path, broker: Broker, clickhouse: str = "", await_s: int = 60) -> Path:
     """A home in which commands find all of it; the book's folder, or what stands for it on a server."""
     config = folder / ".config" / "tenure" / "tenure.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
@@ -57,8 +56,16 @@ class RunningWorker:
             with urlopen(f"{self.address}/healthz", timeout=5) as page:
                 found: dict[str, Any] = json.load(page)
                 return found
-        except URLError:
+        except OSError:
             return {"partitions": []}
+
+    def begin(self) -> None:
+        """Wait until it has partitions."""
+        until_s = time.monotonic() + ENOUGH_S
+        while not self.health()["partitions"]:
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < until_s, "no partition was given to the worker"
+            time.sleep(0.1)
 
     def catch_up(self, broker: Broker) -> None:
         """Wait until all that is in Kafka now is checkpointed."""

@@ -231,8 +231,7 @@ def test_a_folder_has_one_worker_and_a_log_that_is_not_its_own_is_refused(
 ):
     book = configured(tmp_path, broker)
     with running(book) as worker:
-        while not worker.health()["partitions"]:
-            assert worker.process.poll() is None, worker.process.communicate()
+        worker.begin()
         busy, sent, second = many(book, [["accounts"], ingest(history, "--to", "kafka"), ["worker"]])
         assert busy.code == second.code == 4
         kafka = sent.json["kafka"]
