@@ -105,9 +105,9 @@ def _over(state: State, name: str, horizon_s: int) -> bool:
         return False  # held: it waits for nobody's capacity, but it may start
     told = [s.at_s for s in facts.submitted] + [u.at_s for u in facts.updated] + [e.at_s for e in facts.ended]
     for attempt in facts.attempts.values():
+        told += attempt.instants()
         if attempt.started_s() is None:
             if attempt.reassigned is not None:
                 return False
-            told += [attempt.end.at_s] if attempt.end else []
             told += [t.at_s for t in attempt.toggles] + attempt.checkpoints_s
     return all(at < horizon_s for at in told)

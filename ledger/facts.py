@@ -180,12 +180,12 @@ def _job(record: list[Any]) -> JobFacts:
 
 
 def _attempt(record: list[Any]) -> Attempt:
-    name, full, start, end, toggles, checkpoints_s, idle, reassigned = record
+    name, full, starts, ends, toggles, checkpoints_s, idle, reassigned = record
     return Attempt(
         name,
         full=_full(full) if full else None,
-        start=Start(start[0], start[1], start[2], start[3], _placed(start[4])) if start else None,
-        end=End(*end) if end else None,
+        starts=tuple(Start(s[0], s[1], s[2], s[3], _placed(s[4])) for s in starts),
+        ends=tuple(End(*e) for e in ends),
         toggles=[Toggle(*t) for t in toggles],
         checkpoints_s=checkpoints_s,
         idle=Idle(*idle) if idle else None,

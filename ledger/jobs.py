@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ledger.statements import (
     End,
@@ -24,52 +25,68 @@ from ledger.units import FOREVER_S
 NO_TERMS = Terms()
 
 
+class Life(NamedTuple):
+    """What counts of an attempt's starts and ends; `again` is the second start, from which on none does.
+
+    Without a `start` of its own, the full statement tells of it.
+    """
+
+    start: Start | None
+    end: End | None
+    again: Start | None
+
+
 @dataclass(slots=True)
 class Attempt:
     """The registers of one run. `reassigned` is the account a decision moved it to."""
 
     name: str
     full: Full | None = None
-    start: Start | None = None
-    end: End | None = None
+    starts: tuple[Start, ...] = ()
+    ends: tuple[End, ...] = ()
     toggles: list[Toggle] = field(default_factory=list)
     checkpoints_s: list[int] = field(default_factory=list)
     idle: Idle | None = None
     reassigned: str | None = None
 
     def put_full(self, statement: Full) -> bool:
-        """A full statement beats partial ones up to its own stamp; its end is a register of its own."""
-        changed = False
-        if self.full is None or greater(statement, self.full):
-            changed = True
-            self.full = statement
-            self.toggles = [t for t in self.toggles if t[:3] > statement[:3]]
-            if self.start is not None and self.start[:3] <= statement[:3]:
-                self.start = None
-        told = end_of(statement)
-        return (told is not None and self.put_end(told)) or changed
+        """The greatest that tells of an end, else the greatest; one that does settles what was said up to its stamp.
+
+        One that says "still running" settles nothing for good: one of an earlier stamp may yet tell of the end.
+        """
+        if self.full is not None and not _more_final(statement, self.full):
+            return False
+        self.full = statement
+        if statement.ended_s is not None:
+            stamp = statement[:3]
+            self.starts = tuple(s for s in self.starts if s[:3] > stamp)
+            self.ends = tuple(e for e in self.ends if e[:3] > stamp)
+            self.toggles = [t for t in self.toggles if t[:3] > stamp]
+        return True
 
     def put_start(self, statement: Start) -> bool:
-        """Later than the full statement and than the start known, or it says nothing new."""
-        if self.full is not None and statement[:3] <= self.full[:3]:
+        """A start, in the order of stamps; which of them counts depends on the ends."""
+        starts = list(self.starts)
+        if self._settled(statement) or not insert(starts, statement):
             return False
-        if self.start is not None and not greater(statement, self.start):
-            return False
-        self.start = statement
+        self.starts = tuple(starts)
         return True
 
     def put_end(self, statement: End) -> bool:
-        """The greatest end wins; "still running" never gets here."""
-        if self.end is not None and not greater(statement, self.end):
+        """An end, in the order of stamps; "still running" never gets here."""
+        ends = list(self.ends)
+        if self._settled(statement) or not insert(ends, statement):
             return False
-        self.end = statement
+        self.ends = tuple(ends)
         return True
 
+    def _settled(self, statement: Start | End | Toggle) -> bool:
+        """Whether a full statement of the ended run has spoken after it."""
+        return self.full is not None and self.full.ended_s is not None and statement[:3] <= self.full[:3]
+
     def put_toggle(self, statement: Toggle) -> bool:
-        """Pauses the full statement has not spoken of."""
-        if self.full is not None and statement[:3] <= self.full[:3]:
-            return False
-        return insert(self.toggles, statement)
+        """Pauses no full statement of the ended run has spoken of."""
+        return not self._settled(statement) and insert(self.toggles, statement)
 
     def put_checkpoint(self, at_s: int) -> bool:
         """Every instant at which progress was banked."""
@@ -86,10 +103,36 @@ class Attempt:
         self.idle = statement
         return True
 
-    def started_s(self) -> int | None:
+    def life(self, of_job: Sequence[End] = ()) -> Life:
+        """What counts of its starts and ends, `of_job` being those told of the job alone (docs/accounting.md §1)."""
+        full = self.full
+        of_full = None if full is None else end_of(full)
+        ends = self.ends if of_full is None else (of_full, *self.ends)
+        if not self.starts:
+            return Life(None, ends[-1] if ends else None, None)
+        starts = self.starts if full is None else tuple(s for s in self.starts if s[:3] > full[:3])
+        again = _second(starts, (*ends, *of_job), None if full is None else full.started_s)
+        if again is not None:
+            starts = starts[: starts.index(again)]
+            ends = tuple(e for e in ends if e[:3] < again[:3])
+        return Life(starts[-1] if starts else None, ends[-1] if ends else None, again)
+
+    def spoken(self) -> list[Toggle]:
+        """The pauses told after the full statement."""
+        full = self.full
+        return self.toggles if full is None else [t for t in self.toggles if t[:3] > full[:3]]
+
+    def instants(self) -> list[int]:
+        """When it is told to have started or ended, whatever counts."""
+        of_full = () if self.full is None else (self.full.started_s, self.full.ended_s)
+        told = (*of_full, *(s.at_s for s in self.starts), *(e.at_s for e in self.ends))
+        return [at for at in told if at is not None]
+
+    def started_s(self, of_job: Sequence[End] = ()) -> int | None:
         """When it began, as far as anybody told."""
-        if self.start is not None:
-            return self.start.at_s
+        start = self.life(of_job).start if self.starts else None
+        if start is not None:
+            return start.at_s
         return self.full.started_s if self.full is not None else None
 
     def asked_s(self) -> tuple[int | None, ...]:
@@ -101,13 +144,31 @@ class Attempt:
         return (
             self.name,
             self.full,
-            self.start,
-            self.end,
+            self.starts,
+            self.ends,
             self.toggles,
             self.checkpoints_s,
             self.idle,
             self.reassigned,
         )
+
+
+def _more_final(a: Full, b: Full) -> bool:
+    """Whether a is believed over b: that the run ended over that it runs, whatever their times; else by stamp."""
+    if (a.ended_s is None) != (b.ended_s is None):
+        return a.ended_s is not None
+    return greater(a, b)
+
+
+def _second(starts: Sequence[Start], ends: Sequence[End], first_s: int | None) -> Start | None:
+    """The first start that comes after an end of what had started by then; `first_s` is a start told before them."""
+    if not starts or (len(starts) == 1 and first_s is None):
+        return None
+    for start in starts:
+        if first_s is not None and any(e[:3] < start[:3] and first_s <= e.at_s <= start.at_s for e in ends):
+            return start
+        first_s = start.at_s if first_s is None else min(first_s, start.at_s)
+    return None
 
 
 @dataclass(slots=True)
@@ -153,12 +214,16 @@ class JobFacts:
         """Whether what is said next may change time long before it.
 
         A refund, or a pause placed before the end; an end told of the job alone, which a start or an end of one
-        attempt hands over to another; a wait that takes its terms from whichever run comes next.
+        attempt hands over to another; a wait that takes its terms from whichever run comes next; starts of which an
+        end decides which one counts.
         """
         if self.ended or (len(self.attempts) > 1 and not self.submitted):
             return True
         for attempt in self.attempts.values():
-            if attempt.end is not None and attempt.end.outcome == "node_failure":
+            if len(attempt.starts) > 1 or (attempt.starts and attempt.full is not None):
+                return True
+            end = attempt.life().end
+            if end is not None and end.outcome == "node_failure":
                 return True
             if attempt.full is not None and attempt.full.suspended_s:
                 return True
@@ -186,12 +251,23 @@ class JobFacts:
         """(start, attempt, end, nodes) of the attempts whose start is known, by start."""
         held = []
         for name, attempt in self.attempts.items():
-            source = attempt.start or attempt.full
-            start_s = attempt.started_s()
-            if source is not None and start_s is not None:
-                end_s = attempt.end.at_s if attempt.end is not None else FOREVER_S
+            start, end, _ = attempt.life(self.ended)
+            source = start or attempt.full
+            if source is not None:
+                start_s = start.at_s if start is not None else source.started_s  # type: ignore[union-attr]
+                end_s = end.at_s if end is not None else FOREVER_S
                 held.append((start_s, name, end_s, frozenset(p[0] for p in source.placements)))
         return sorted(held, key=lambda h: h[:2])
+
+    def second_starts(self) -> dict[str, Start]:
+        """The second start of each attempt that has one."""
+        found: dict[str, Start] = {}
+        for name, attempt in self.attempts.items():
+            if len(attempt.starts) > 1 or (attempt.starts and attempt.full is not None):
+                again = attempt.life(self.ended).again
+                if again is not None:
+                    found[name] = again
+        return found
 
     def record(self) -> tuple[Any, ...]:
         """Canonical record: attempts by name, so that arrival order leaves no trace."""

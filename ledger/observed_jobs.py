@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ledger import statements
 from ledger.change import Change
@@ -24,11 +24,13 @@ from ledger.horizon import beyond_horizon
 from ledger.jobs import Attempt, JobFacts
 from ledger.outcomes import APPLIED, BEFORE_OPENING, REPEATED, Doubt, Outcome, id_reused
 from ledger.state import NOTHING
-from ledger.statements import S
+from ledger.statements import S, Start
 from ledger.units import FOREVER_S, instant
 
 if TYPE_CHECKING:
     from ledger.book import Book
+
+SECOND_START: Final = "second_start"
 
 
 def _before_horizon(book: Book, at_s: int) -> bool:
@@ -60,7 +62,7 @@ def _put(
     """
     state = book.state
     facts = state.job(job)
-    overlaps = facts.overlaps()
+    overlaps, again = facts.overlaps(), facts.second_starts()
     late = from_s <= state.closed_until_s or facts.reaches_back()
     old = state.derived.get(job, NOTHING)
     if not put(facts):
@@ -70,6 +72,7 @@ def _put(
     if doubt is not None:
         book.remark(event, *doubt)
     _doubt_attempts(book, event, facts, overlaps)
+    _doubt_starts(book, event, facts, again)
     if not late:
         return APPLIED
     state.read(job)
@@ -100,11 +103,11 @@ def ended(book: Book, event: JobEnded, time_us: int) -> Outcome:
             from_s = -FOREVER_S
         return _put(book, event, data.job, from_s, lambda f: statements.insert(f.ended, statement))
     attempt = facts.attempt(data.attempt)
-    known = attempt.end
+    known = attempt.life().end
     from_s = min(statement.at_s, known.at_s if known is not None else statement.at_s)
     if data.outcome == "node_failure":
         from_s = -FOREVER_S
-    doubt = _reused(event, [known] if known is not None else [], statement)
+    doubt = _reused(event, attempt.ends, statement)
     outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_end(statement), doubt)
     if outcome is APPLIED:
         _doubt_opening(book, event, data.job, data.attempt)
@@ -117,13 +120,14 @@ def started(book: Book, event: JobStarted, time_us: int) -> Outcome:
     statement = statements.start(event, time_us)
     if _forgotten(book, data.job, data.attempt, statement.at_s):
         return beyond_horizon(book.state, "the start", statement.at_s)
-    attempt = book.state.job(data.job).attempt(data.attempt)
-    known = attempt.started_s()
-    doubt = None
-    if attempt.start is not None and attempt.start[1:] != statement[1:]:
-        doubt = _reused(event, [attempt.start], statement) or _second_start(data.job, data.attempt)
-    from_s = min(at for at in (statement.at_s, known, *attempt.asked_s()) if at is not None)
+    facts = book.state.job(data.job)
+    attempt = facts.attempt(data.attempt)
+    doubt = _reused(event, [s for s in attempt.starts if s[1:] != statement[1:]], statement)
+    other = doubt is None and any(s[1:] != statement[1:] for s in attempt.starts)
+    from_s = min(at for at in (statement.at_s, *attempt.instants(), *attempt.asked_s()) if at is not None)
     outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_start(statement), doubt)
+    if outcome is APPLIED and other and data.attempt not in facts.second_starts():
+        book.remark(event, *_started_twice(data.job, data.attempt))
     if outcome is APPLIED and not _doubt_opening(book, event, data.job, data.attempt):
         _doubt_placements(book, event, data.job, data.attempt)
     return outcome
@@ -136,9 +140,9 @@ def _reused(event: ClusterEvent, known: Sequence[S], statement: S) -> Doubt | No
     return None
 
 
-def _second_start(job: str, attempt: str) -> Doubt:
+def _started_twice(job: str, attempt: str) -> Doubt:
     return (
-        "second_start",
+        SECOND_START,
         f"{job}/{attempt}",
         (
             "a second start of the same attempt; the later statement is believed: "
@@ -154,7 +158,7 @@ def submitted(book: Book, event: JobSubmitted, time_us: int) -> Outcome:
     if _forgotten(book, data.job, None, statement.at_s):
         return beyond_horizon(book.state, "the submission", statement.at_s)
     facts = book.state.job(data.job)
-    asked = [at for a in facts.attempts.values() for at in (a.started_s(), *a.asked_s()) if at is not None]
+    asked = [at for a in facts.attempts.values() for at in (*a.instants(), *a.asked_s()) if at is not None]
     doubt = _reused(event, facts.submitted, statement)
     from_s = min([statement.at_s, *asked])
     return _put(book, event, data.job, from_s, lambda f: statements.insert(f.submitted, statement), doubt)
@@ -180,9 +184,7 @@ def run_observed(book: Book, event: RunObserved, time_us: int) -> Outcome:
     if not known and _before_horizon(book, until_s):
         return beyond_horizon(book.state, "the run", until_s)
     attempt = book.state.job(data.job).attempt(data.attempt)
-    told = [statement.started_s, statement.submitted_s, statement.eligible_s, attempt.started_s(), *attempt.asked_s()]
-    if attempt.end is not None:
-        told.append(attempt.end.at_s)
+    told = [statement.started_s, statement.submitted_s, statement.eligible_s, *attempt.instants(), *attempt.asked_s()]
     doubt = _reused(event, [attempt.full] if attempt.full is not None else [], statement)
     from_s = min(t for t in told if t is not None)
     outcome = _put(book, event, data.job, from_s, lambda _: attempt.put_full(statement), doubt)
@@ -233,10 +235,22 @@ def _doubt_attempts(book: Book, event: ClusterEvent, facts: JobFacts, known: dic
             book.remark(event, "attempts_overlap", f"{facts.job}/{second}", sentence)
 
 
+def _doubt_starts(book: Book, event: ClusterEvent, facts: JobFacts, known: dict[str, Start]) -> None:
+    """Remark on a start that now comes after the attempt's end, and did not before: the run stays as it ended."""
+    for name, again in facts.second_starts().items():
+        if known.get(name) != again:
+            sentence = (
+                f"a start at {instant(again.at_s):%Y-%m-%d %H:%M} UTC of an attempt that had ended: the run stays as "
+                "it was, and nothing since then is booked: give a requeued run an attempt of its own"
+            )
+            book.remark(event, SECOND_START, f"{facts.job}/{name}", sentence)
+
+
 def _doubt_opening(book: Book, event: ClusterEvent, job: str, attempt_name: str) -> bool:
     """Remark on a run that was over before the book opens, and say if it is one: nothing of it is booked."""
-    opens_s, attempt = book.state.opens_s, book.state.jobs[job].attempts[attempt_name]
-    start_s, end = attempt.started_s(), attempt.end
+    opens_s, facts = book.state.opens_s, book.state.jobs[job]
+    attempt = facts.attempts[attempt_name]
+    start_s, end = attempt.started_s(facts.ended), attempt.life(facts.ended).end
     if opens_s is None or start_s is None or end is None or max(start_s, end.at_s) > opens_s:
         return False
     sentence = (
@@ -250,10 +264,10 @@ def _doubt_opening(book: Book, event: ClusterEvent, job: str, attempt_name: str)
 
 def _doubt_placements(book: Book, event: ClusterEvent, job: str, attempt_name: str) -> None:
     """Remark on placements the nodes cannot hold; they are booked, and show as overbooked."""
-    state = book.state
-    attempt: Attempt = state.jobs[job].attempts[attempt_name]
-    source = attempt.start if attempt.start is not None else attempt.full
-    at_s = attempt.started_s()
+    state, facts = book.state, book.state.jobs[job]
+    attempt: Attempt = facts.attempts[attempt_name]
+    source = attempt.life(facts.ended).start or attempt.full
+    at_s = attempt.started_s(facts.ended)
     if source is None or at_s is None:
         return
     for node, milli, _ in source.placements:

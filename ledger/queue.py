@@ -52,7 +52,10 @@ def queued(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> list[tuple[int, int
         if not _running_at(runs, at := max(s.at_s, s.terms.eligible_from_s or s.at_s))
     ]
     for run in runs:
-        full = facts.attempts[run.attempt].full
+        attempt = facts.attempts[run.attempt]
+        full = attempt.full
+        if attempt.starts and (second := attempt.life(facts.ended).again) is not None:
+            marks.append((second.at_s, False))
         if full is not None:
             asked = full.eligible_s if full.eligible_s is not None else full.submitted_s
             if asked is not None and asked < run.start_s and not _running_at(runs, asked):

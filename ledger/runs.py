@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from ledger.jobs import Attempt, JobFacts
 from ledger.policy import Policy
-from ledger.statements import End, Placed, Terms
+from ledger.statements import End, Placed, Start, Terms
 from ledger.tree import ShareTree
 from ledger.units import FOREVER_S, HOUR_S
 
@@ -88,7 +88,7 @@ class World(Protocol):
 
 def derive(facts: JobFacts, world: World) -> tuple[DerivedRun, ...]:
     """The runs of a job whose start is known, by start."""
-    started = [(a.started_s(), a.name, a) for a in facts.attempts.values()]
+    started = [(a.started_s(facts.ended), a.name, a) for a in facts.attempts.values()]
     known = sorted((s, name, a) for s, name, a in started if s is not None)
     follows = [begin for begin, _, _ in known[1:]] + [FOREVER_S]
     return tuple(
@@ -100,13 +100,14 @@ def derive(facts: JobFacts, world: World) -> tuple[DerivedRun, ...]:
 def _run(facts: JobFacts, attempt: Attempt, start_s: int, ordinal: int, next_start_s: int, world: World) -> DerivedRun:
     full = attempt.full
     flags: list[str] = []
-    end = attempt.end or _job_end(facts, start_s, next_start_s)
+    start, own_end, again = attempt.life(facts.ended)
+    end = own_end or _job_end(facts, start_s, next_start_s, again)
     end_s = FOREVER_S
     if end is not None:
         end_s = max(end.at_s, start_s)
         if end.at_s < start_s:
             flags.append("end_before_start")
-    source = attempt.start if attempt.start is not None else full
+    source = start if start is not None else full
     assert source is not None
     placements = source.placements
     terms = full.terms if full is not None else facts.terms_at(start_s)
@@ -148,9 +149,10 @@ def _run(facts: JobFacts, attempt: Attempt, start_s: int, ordinal: int, next_sta
     )
 
 
-def _job_end(facts: JobFacts, start_s: int, next_start_s: int) -> End | None:
-    """The end told of the job alone, as the attempt running then sees it."""
-    return next((e for e in reversed(facts.ended) if start_s <= e.at_s < next_start_s), None)
+def _job_end(facts: JobFacts, start_s: int, next_start_s: int, again: Start | None) -> End | None:
+    """The end told of the job alone, as the attempt running then sees it; none after a second start."""
+    told = facts.ended if again is None else [e for e in facts.ended if e[:3] < again[:3]]
+    return next((e for e in reversed(told) if start_s <= e.at_s < next_start_s), None)
 
 
 def funding(terms: Terms, pools: tuple[str, ...], at_s: int, world: World) -> tuple[str, str]:
@@ -200,8 +202,8 @@ def _pools(
 
 def _pauses(attempt: Attempt, start_s: int, end_s: int) -> tuple[tuple[int, int, bool], ...]:
     """The run's pauses in order, without overlap, inside [start, end)."""
-    full = attempt.full
-    if not attempt.toggles and (full is None or not (full.pauses or full.suspended_s)):
+    full, toggles = attempt.full, attempt.spoken()
+    if not toggles and (full is None or not (full.pauses or full.suspended_s)):
         return ()
     told: list[tuple[int, int, bool]] = []
     open_pause: tuple[int, bool] | None = None
@@ -214,7 +216,7 @@ def _pauses(attempt: Attempt, start_s: int, end_s: int) -> tuple[tuple[int, int,
                 open_pause = (since, releases)
             else:
                 told.append((since, until_s, releases))
-    for toggle in attempt.toggles:
+    for toggle in toggles:
         if toggle.suspends:
             open_pause = open_pause or (toggle.at_s, toggle.releases)
         elif open_pause is not None:

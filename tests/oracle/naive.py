@@ -201,7 +201,10 @@ class Naive:
             found |= {at for pause in run.pauses for at in (pause.since_s, pause.until_s)}
             found |= {
                 at
-                for at in (run.contract_end_s(), run.refund_from_s(), run.eligible_s, run.submitted_s)
+                for at in (
+                    *(run.contract_end_s(), run.refund_from_s(), run.eligible_s, run.submitted_s),
+                    run.second_start_s,
+                )
                 if at is not None
             }
         return found
@@ -374,6 +377,8 @@ class Naive:
             if queued_s is not None and queued_s < run.start_s and not self.runs_at(job, queued_s):
                 yield queued_s, True
             yield run.start_s, False
+            if run.second_start_s is not None:
+                yield run.second_start_s, False
             if run.end_s != FOREVER_S:
                 again = run.outcome == "requeued"
                 again |= run.outcome in {"preempted", "node_failure"} and run.terms.resumable

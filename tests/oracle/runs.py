@@ -53,6 +53,7 @@ class Run(NamedTuple):
     idle_since_s: int | None
     eligible_s: int | None
     submitted_s: int | None
+    second_start_s: int | None
     observed: bool  # there is a full statement
     flags: frozenset[str]
 
@@ -130,33 +131,64 @@ def about(facts: Facts, kind: type, job: str, attempt: str | None) -> list[Said]
 
 
 def full_of(facts: Facts, job: str, attempt: str) -> Said | None:
-    """§1 full: the greatest `run.observed`."""
+    """§1 full: the greatest `run.observed` that tells of an end; where none does, the greatest."""
     full = about(facts, RunObserved, job, attempt)
-    return full[-1] if full else None
+    ended = [one for one in full if one.data.ended_at is not None]
+    return (ended or full)[-1] if full else None
+
+
+def started_of(facts: Facts, job: str, attempt: str) -> list[Said]:
+    """§1 start: each `job.started` with a stamp greater than full's, by stamp."""
+    full = full_of(facts, job, attempt)
+    return [one for one in about(facts, JobStarted, job, attempt) if full is None or one.stamp > full.stamp]
+
+
+def ended_of(facts: Facts, job: str, attempt: str) -> list[tuple[Said, int]]:
+    """§1 end: (statement, instant) of full's, if it tells of one, and of each `job.ended` it does not settle."""
+    full = full_of(facts, job, attempt)
+    ended = [(one, one.at_s) for one in about(facts, JobEnded, job, attempt)]
+    if full is None or full.data.ended_at is None:
+        return ended
+    return [(full, epoch_s(full.data.ended_at)), *(one for one in ended if one[0].stamp > full.stamp)]
+
+
+def second_start_of(facts: Facts, job: str, attempt: str) -> Said | None:
+    """§1 the least `job.started` at or after an end told before it, of what had started by then."""
+    full = full_of(facts, job, attempt)
+    started = started_of(facts, job, attempt)
+    ends = ended_of(facts, job, attempt) + [(one, one.at_s) for one in about(facts, JobEnded, job, None)]
+    for n, one in enumerate(started):
+        before = [other.at_s for other in started[:n]] + ([] if full is None else [epoch_s(full.data.started_at)])
+        for end, at in ends:
+            if end.stamp < one.stamp and at <= one.at_s and any(start <= at for start in before):
+                return one
+    return None
 
 
 def start_of(facts: Facts, job: str, attempt: str) -> tuple[int, Any]:
-    """§1 start: (instant, placements) of the greatest `job.started` if greater than full, else of full."""
+    """§1 start: (instant, placements) of the greatest that counts, else of full."""
+    second = second_start_of(facts, job, attempt)
+    counting = [one for one in started_of(facts, job, attempt) if second is None or one.stamp < second.stamp]
+    if counting:
+        return counting[-1].at_s, counting[-1].data.placements
     full = full_of(facts, job, attempt)
-    started = about(facts, JobStarted, job, attempt)
-    if started and (full is None or started[-1].stamp > full.stamp):
-        return started[-1].at_s, started[-1].data.placements
     assert full is not None
     return epoch_s(full.data.started_at), full.data.placements
 
 
 def end_of(facts: Facts, starts: dict[tuple[str, str], int], job: str, attempt: str) -> tuple[int, str, int | None]:
     """§1 end: (instant, outcome, exit code), maybe before the start; FOREVER_S where it is unknown."""
-    own = about(facts, JobEnded, job, attempt)
-    own += [one for one in about(facts, RunObserved, job, attempt) if one.data.ended_at is not None]
+    second = second_start_of(facts, job, attempt)
+    own = [(one, at) for one, at in ended_of(facts, job, attempt) if second is None or one.stamp < second.stamp]
     if own:
-        last = max(own, key=lambda one: one.stamp)
-        at = last.at_s if isinstance(last.event, JobEnded) else epoch_s(last.data.ended_at)
+        last, at = max(own, key=lambda told: told[0].stamp)
         return at, last.data.outcome or "", last.data.exit_code
     start = starts[job, attempt]
     later = [other for (name, a), other in starts.items() if name == job and (other, a) > (start, attempt)]
     of_job = [
-        one for one in about(facts, JobEnded, job, None) if start <= one.at_s and not any(o <= one.at_s for o in later)
+        one
+        for one in about(facts, JobEnded, job, None)
+        if start <= one.at_s and not any(o <= one.at_s for o in later) and (second is None or one.stamp < second.stamp)
     ]
     if of_job:
         return of_job[-1].at_s, of_job[-1].data.outcome, of_job[-1].data.exit_code
@@ -245,6 +277,7 @@ def derive(facts: Facts, starts: dict[tuple[str, str], int], job: str, attempt: 
     if full is not None and full.data.suspensions is None and full.data.suspended_s > 0:
         flags.add("suspension_placed")
     idle = about(facts, GpuIdleObserved, job, attempt)
+    second = second_start_of(facts, job, attempt)
     return Run(
         job=job,
         attempt=attempt,
@@ -262,6 +295,7 @@ def derive(facts: Facts, starts: dict[tuple[str, str], int], job: str, attempt: 
         idle_since_s=epoch_s(idle[-1].data.since) if idle else None,
         eligible_s=None if full is None or full.data.eligible_at is None else epoch_s(full.data.eligible_at),
         submitted_s=None if full is None or full.data.submitted_at is None else epoch_s(full.data.submitted_at),
+        second_start_s=None if second is None else second.at_s,
         observed=full is not None,
         flags=frozenset(flags),
     )

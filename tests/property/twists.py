@@ -1,5 +1,5 @@
 """What the drawn logs leave out: nodes that change their GPU type, books that open by themselves, ids used twice,
-statements of one instant, and days enough for the horizon to move."""
+attempts that start again, statements of one instant, and days enough for the horizon to move."""
 
 from __future__ import annotations
 
@@ -37,6 +37,17 @@ def opened_late(log: Sequence[Any], dice: Dice) -> Log:
     """Some of what is told ended before the book opens."""
     late = {"opens_at": T0 + timedelta(hours=dice.between(2, 5))}
     return [changed(one, data=late) if getattr(one.data, "opens_at", None) else one for one in log]
+
+
+def under_one_attempt(log: Sequence[Any], dice: Dice) -> Log:
+    """Some jobs name all of their attempts alike, as if a requeue were none."""
+    jobs = {job: dice.chance(60) for job in sorted({getattr(one.data, "job", "") for one in log})}
+    return [
+        changed(one, data={"attempt": f"{one.data.job}.1"})
+        if getattr(one.data, "attempt", None) is not None and jobs[one.data.job]
+        else one
+        for one in log
+    ]
 
 
 def with_ids_twice(log: Sequence[Any], dice: Dice) -> Log:
@@ -108,7 +119,10 @@ def _end_told(other: Any, run: Any) -> datetime:
             return NEVER
 
 
-TWISTS: tuple[Twist, ...] = (retyped, opened_by_nodes, opened_late, with_ids_twice, on_the_quarter, over_days)
+TWISTS: tuple[Twist, ...] = (
+    *(retyped, opened_by_nodes, opened_late, with_ids_twice, on_the_quarter, over_days),
+    under_one_attempt,
+)
 """Each of these the oracle can judge; `with_stamps_twice` it cannot."""
 
 

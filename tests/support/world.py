@@ -53,9 +53,9 @@ def job(
     """Attempts by start and end; pauses are of attempt 1: (at, suspends, releases)."""
     facts = JobFacts("j", submitted=[stamped(Submitted, 0, terms)])
     for name, at in starts.items():
-        facts.attempt(name).start = stamped(Start, at, tuple((node, milli, ()) for node, milli in on))
+        facts.attempt(name).starts = (stamped(Start, at, tuple((node, milli, ()) for node, milli in on)),)
     for name, at in (ends or {}).items():
-        facts.attempt(name).end = stamped(End, at, outcome, 0)
+        facts.attempt(name).ends = (stamped(End, at, outcome, 0),)
     if toggles:
         facts.attempt("1").toggles = [stamped(Toggle, at, suspends, releases) for at, suspends, releases in toggles]
     facts.ended = [stamped(End, at, how, None) for at, how in job_ends]

@@ -312,15 +312,30 @@ def test_still_running_never_touches_an_end_and_a_greater_end_replaces_it():
     assert log.book().runs()["j", "1"]["ended_s"] == s(0, 40)
     log.observed(t(0, 45), "j", "1", started_at=t(0, 1), ended_at=t(0, 30), outcome="timeout")
     run = log.book().runs()["j", "1"]
-    assert (run["started_s"], run["ended_s"], run["outcome"]) == (s(0, 0), s(0, 30), "timeout")
+    assert (run["started_s"], run["ended_s"], run["outcome"]) == (s(0, 1), s(0, 30), "timeout")
 
 
 def test_a_start_counts_when_it_is_newer_than_the_full_statement():
     log = cluster().observed(t(0, 10), "j", "1", started_at=t(0, 5)).started(t(0, 7), "j", "1", n=2000)
     assert log.book().runs()["j", "1"]["started_s"] == s(0, 5)
-    log.started(t(0, 20), "j", "1", n=2000).ended(t(0, 15), "j", "1")
+    log.started(t(0, 12), "j", "1", n=2000).ended(t(0, 15), "j", "1")
     run = log.book().runs()["j", "1"]
-    assert (run["started_s"], run["ended_s"], run["gpus_milli"]) == (s(0, 20), s(0, 20), 2000)
+    assert (run["started_s"], run["ended_s"], run["gpus_milli"]) == (s(0, 12), s(0, 15), 2000)
+
+
+def test_a_start_after_the_end_is_a_second_one_and_counts_for_nothing():
+    log = cluster().started(t(0, 10), "j", "1", n=1000).started(t(0, 40), "j", "1", n=2000)
+    assert log.book().runs()["j", "1"]["started_s"] == s(0, 40)
+    log.ended(t(0, 50), "j", "1").ended(t(0, 30), "j", "1", "preempted")
+    run = log.book().runs()["j", "1"]
+    assert (run["started_s"], run["ended_s"], run["outcome"]) == (s(0, 10), s(0, 30), "preempted")
+    assert (run["gpus_milli"], run["flags"]) == (1000, frozenset())
+
+
+def test_an_end_before_the_only_start_makes_the_run_nothing():
+    log = cluster().observed(t(0, 10), "j", "1", started_at=t(0, 5)).started(t(0, 20), "j", "1", n=1000)
+    run = log.ended(t(0, 3), "j", "1").book().runs()["j", "1"]
+    assert (run["started_s"], run["ended_s"]) == (s(0, 20), s(0, 20))
     assert run["flags"] == {"end_before_start"}
     assert run["account"] == "lab/x"
 

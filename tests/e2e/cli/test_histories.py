@@ -74,13 +74,13 @@ def test_a_node_list_beside_a_job_history_gives_its_time_capacity_and_claims(tmp
 
 
 def test_a_book_without_gpus_says_that(tmp_path: Path):
-    events = [
+    events: list[tuple[str, dict[str, Any]]] = [
         ("policy.set", {"opens_at": "2026-10-01T00:00:00Z", "author": "x"}),
         ("shares.set", {"parent": "lab", "author": "x", "expected_revision": 0, "children": []}),
         ("clock.ticked", {"at": "2026-10-01T00:00:00Z"}),
     ]
     log = tmp_path / "log.jsonl"
-    head = {"specversion": "1.0", "source": "test", "time": "2026-10-01T00:00:00Z"}
+    head: dict[str, Any] = {"specversion": "1.0", "source": "test", "time": "2026-10-01T00:00:00Z"}
     lines = [head | {"id": t, "type": f"tenure.{t}.v1", "data": {"cluster": "c", **data}} for t, data in events]
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     _, *asked = many(tmp_path / "book", [["ingest", str(log)], ["accounts"], ["accounts", "lab/x"], ["shares", "show"]])

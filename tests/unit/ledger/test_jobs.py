@@ -35,10 +35,13 @@ PUT = {Full: Attempt.put_full, Start: Attempt.put_start, End: Attempt.put_end, T
         [start(10), full(20, started=9), an_end(30), toggle(15), toggle(25)],
         [start(30, "a"), start(20, "b"), full(25), full(22, ended=24), toggle(23)],
         [an_end(40), an_end(30, told=50), full(60, ended=35), full(45), start(1)],
+        [start(10), an_end(30), start(40), an_end(60)],
+        [full(20, started=10), an_end(30), start(40), full(50, started=10), an_end(35)],
+        [full(25, started=10, ended=25), full(60, started=40), start(30), toggle(28), an_end(27)],
     ],
 )
 def test_any_order_of_statements_fills_the_registers_alike(told: list[Any]):
-    records = set()
+    records, lives = set(), set()
     for order in permutations(told):
         attempt = Attempt("1")
         for statement in order:
@@ -46,7 +49,8 @@ def test_any_order_of_statements_fills_the_registers_alike(told: list[Any]):
         for statement in order:
             assert not PUT[type(statement)](attempt, statement)  # type: ignore[operator]
         records.add(repr(attempt.record()))
-    assert len(records) == 1
+        lives.add(attempt.life())
+    assert (len(records), len(lives)) == (1, 1)
 
 
 def test_a_full_statement_speaks_instead_of_what_was_said_up_to_it():
@@ -54,24 +58,53 @@ def test_a_full_statement_speaks_instead_of_what_was_said_up_to_it():
     assert [attempt.put_start(start(at)) for at in (10, 15)] == [True, True]
     assert [attempt.put_toggle(toggle(at)) for at in (12, 18, 25)] == [True, True, True]
     assert attempt.put_full(full(20, started=9))
-    assert (attempt.start, attempt.toggles, attempt.started_s()) == (None, [toggle(25)], 9)
-    assert not attempt.put_start(start(20, "a"))
-    assert not attempt.put_toggle(toggle(11))
+    assert (attempt.life().start, attempt.spoken(), attempt.started_s()) == (None, [toggle(25)], 9)
+    assert attempt.put_start(start(20, "a"))  # for a statement of the end may come, of an earlier stamp
+    assert attempt.started_s() == 9
     assert attempt.put_start(start(21))
     assert attempt.started_s() == 21
     assert not attempt.put_full(full(19))
+
+
+def test_that_it_ended_is_believed_over_that_it_runs():
+    attempt = Attempt("1")
+    assert attempt.put_full(full(40))  # "still running"
+    assert attempt.put_toggle(toggle(38))
+    assert attempt.put_full(full(35, ended=33, suspended=5))
+    assert attempt.full == full(35, ended=33, suspended=5)
+    assert attempt.spoken() == [toggle(38)]
+    assert not attempt.put_full(full(50))
+    assert not attempt.put_full(full(30, ended=30))
+    assert attempt.put_full(full(36, ended=34))
 
 
 def test_an_end_is_a_register_of_its_own():
     attempt = Attempt("1")
     assert attempt.put_end(an_end(30))
     assert attempt.put_full(full(40))  # "still running"
-    assert attempt.end == an_end(30)
-    assert not attempt.put_end(an_end(20))
-    assert attempt.put_full(full(35, ended=33))  # not the greatest full statement, but the greatest end
-    assert attempt.full == full(40)
-    assert attempt.end is not None
-    assert attempt.end.at_s == 33
+    assert attempt.life().end == an_end(30)
+    assert attempt.put_end(an_end(20))  # known, and not believed
+    assert attempt.life().end == an_end(30)
+    assert attempt.put_full(full(35, ended=33))
+    assert attempt.life().end == End(35_000_000, "s", "f", 33, "failed", 1)
+    assert attempt.ends == ()
+
+
+def test_a_start_after_the_end_moves_nothing():
+    attempt = Attempt("1")
+    for told in (start(10), an_end(30), start(40), an_end(60)):
+        PUT[type(told)](attempt, told)  # type: ignore[operator]
+    assert attempt.life() == (start(10), an_end(30), start(40))
+    assert attempt.put_full(full(70, started=40, ended=60))  # a whole record knows better
+    assert attempt.life() == (None, End(70_000_000, "s", "f", 60, "failed", 1), None)
+
+
+def test_an_end_of_the_job_is_one_of_the_attempt_too():
+    attempt = Attempt("1")
+    assert [attempt.put_start(start(at)) for at in (10, 40)] == [True, True]
+    assert attempt.life().start == start(40)
+    assert attempt.life([an_end(30)]) == (start(10), None, start(40))
+    assert attempt.started_s([an_end(30)]) == 10
 
 
 def test_checkpoints_are_a_set_in_order():
@@ -135,6 +168,8 @@ def test_an_attempt_is_known_from_its_first_mention():
         ([start(1), an_end(5, "node_failure")], True),
         ([full(5, suspended=3)], True),
         ([full(5)], False),
+        ([start(1), start(2)], True),
+        ([start(9), full(5)], True),
     ],
 )
 def test_what_may_change_time_long_before(told: list[Any], reaches: bool):

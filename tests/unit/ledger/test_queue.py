@@ -36,9 +36,9 @@ def job(
     ]
     facts.updated = [stamped(Updated, at, tuple(changes.items())) for at, changes in (updated or {}).items()]
     for n, (start, end, outcome) in enumerate(attempts, start=1):
-        facts.attempt(str(n)).start = stamped(Start, start, (("n", 1000, ()),))
+        facts.attempt(str(n)).starts = (stamped(Start, start, (("n", 1000, ()),)),)
         if end is not None:
-            facts.attempt(str(n)).end = stamped(End, end, outcome, None)
+            facts.attempt(str(n)).ends = (stamped(End, end, outcome, None),)
     facts.ended = [stamped(End, at, "cancelled", None) for at in ended]
     return facts
 
