@@ -135,6 +135,8 @@ async def _live(worker: Worker) -> None:
         LOG.info("stops: what is being taken is carried through and checkpointed")
         await worker.stop()
     await running
+    if not told.is_set():
+        raise StreamError("the worker ended though nobody told it to: the lines above say why; start it again")
     LOG.info("stopped")
 
 

@@ -1,14 +1,19 @@
-"""Asking a worker's page how it is."""
+"""A worker that ends, and asking its page how it is."""
 
+import asyncio
 import json
-from typing import Any
+import os
+import signal
+from typing import Any, cast
 
 import pytest
 import typer
 
 from streams.kafka import StreamError
 from streams.runtime.health import Health, LaneHealth
+from streams.runtime.worker import Worker
 from tenure import wiring
+from tenure.cli.worker import _live as live
 from tenure.cli.worker import _look as look
 
 LANES = (
@@ -57,3 +62,25 @@ def test_another_page_is_none_of_a_worker(monkeypatch: pytest.MonkeyPatch, body:
     page(monkeypatch, 404, body)
     with pytest.raises(StreamError, match="is no worker's health page: it answers 404"):
         look("http://w:8080", as_json=False)
+
+
+class Ending:
+    """Ends when it is told to, or at once."""
+
+    def __init__(self, *, at_once: bool) -> None:
+        self.told = asyncio.Event()
+        self._at_once = at_once
+
+    async def run(self) -> None:
+        if not self._at_once:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await self.told.wait()
+
+    async def stop(self) -> None:
+        self.told.set()
+
+
+def test_a_signal_stops_it_and_an_end_that_nobody_asked_for_is_an_error():
+    asyncio.run(live(cast("Worker", Ending(at_once=False))))
+    with pytest.raises(StreamError, match="nobody told it to"):
+        asyncio.run(live(cast("Worker", Ending(at_once=True))))
