@@ -40,8 +40,9 @@ T = TypeVar("T")
 
 LOG: Final = logging.getLogger(__name__)
 TAKE_RECORDS: Final = 500
-DRAIN_S: Final = 45.0
-"""How long a revoke or a stop waits for what is being written; the next owner goes on from the checkpoints anyway."""
+DRAINING: Final = 0.75
+"""The part of the rebalance's time a revoke may take to carry through what is being written. Whoever takes longer is
+left behind by the group; the next owner goes on from the checkpoints anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,9 @@ class Settings:
     tick_s: int = 30
     stall_s: float = 120.0
     session_s: float = 10.0
+    """After so long without a sign of life a worker's partitions go to others."""
+    rebalance_s: float = 60.0
+    """So long the group waits for all to give up their partitions, and for one that died while it joined."""
     health_port: int = 0
     health_host: str = "127.0.0.1"
 
@@ -212,7 +216,7 @@ class Worker:
                 self._lanes.pop(tp).close()
             runs = [self._runs.pop(tp) for tp in closing]
             if runs:
-                _, late = await asyncio.wait(runs, timeout=DRAIN_S)
+                _, late = await asyncio.wait(runs, timeout=DRAINING * self._settings.rebalance_s)
                 for run in late:
                     run.cancel()
 
@@ -277,6 +281,7 @@ def application(settings: Settings, folder: Path, worker: Worker) -> faust.App:
         broker_commit_interval=1.0,
         broker_session_timeout=settings.session_s,
         broker_heartbeat_interval=settings.session_s / 3,
+        broker_rebalance_timeout=settings.rebalance_s,
         web_enabled=bool(settings.health_port),
         web_bind=settings.health_host,
         web_host=settings.health_host,

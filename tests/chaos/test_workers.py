@@ -43,7 +43,7 @@ def test_a_worker_killed_between_every_two_steps(tried: Trial, seed: int):
         steps = set(undisturbed.wait_for("left; steps: ").removeprefix("left; steps: ").split(";"))
     assert steps >= {"fetched", "folded", "append", "write postings", "checkpoint ''", "acknowledged", "committed"}
     killed: set[str] = set()
-    for portion in portions(log[len(log) // 2 :], 24):
+    for portion in portions(log[len(log) // 2 :], 30):
         tried.publish(portion, batch=dice.randint(1, 20))
         with tried.worker(sorted(steps - killed)) as doomed:
             tried.await_end(doomed)

@@ -116,7 +116,9 @@ class Trial:
         while not life.died() and self.behind():
             assert time.monotonic() < until_s, f"neither dead nor done: {life.said}"
             time.sleep(0.1)
-        time.sleep(0 if life.died() else 1.5)  # it may still acknowledge, commit, and die of that
+        patience_s = time.monotonic() + 4
+        while not life.died() and time.monotonic() < patience_s:  # it may still acknowledge, commit, and die of that
+            time.sleep(0.1)
 
     def settled(self) -> dict[tuple[str, int], list[str]]:
         """What the public view says now of each cluster, and as of which of its events."""

@@ -70,7 +70,8 @@ def ends(address: str) -> dict[Partition, int]:
 
 def settings(address: str, **chosen: Any) -> Settings:
     """Quick in everything, and without ticks."""
-    return Settings(address, **{"tick_s": 0, "take_within_s": 0.05, "save_every_s": 0.5, "session_s": 6.0, **chosen})
+    quick = {"take_within_s": 0.05, "save_every_s": 0.5, "session_s": 6.0, "rebalance_s": 8.0}
+    return Settings(address, **{"tick_s": 0, **quick, **chosen})
 
 
 def drain(store: Store, address: str, **chosen: Any) -> None:
