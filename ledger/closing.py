@@ -105,9 +105,8 @@ def _over(state: State, name: str, horizon_s: int) -> bool:
         return False  # held: it waits for nobody's capacity, but it may start
     told = [s.at_s for s in facts.submitted] + [u.at_s for u in facts.updated] + [e.at_s for e in facts.ended]
     for attempt in facts.attempts.values():
-        told += attempt.instants()
-        if attempt.started_s() is None:
-            if attempt.reassigned is not None:
-                return False
-            told += [t.at_s for t in attempt.toggles] + attempt.checkpoints_s
+        if attempt.reassigned is not None and attempt.started_s() is None:
+            return False
+        told += attempt.instants() + [t.at_s for t in attempt.toggles] + attempt.checkpoints_s
+        told += [attempt.idle.time_us // 1_000_000] if attempt.idle is not None else []
     return all(at < horizon_s for at in told)
