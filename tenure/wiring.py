@@ -193,18 +193,22 @@ def machine(patience_s: float) -> Iterator[Machine]:
 
 
 def log_to_stderr() -> None:
-    """Log as people read it, times in UTC: what Tenure says, and of the libraries below only what went wrong.
-
-    Faust speaks in the name of what derives from it, and begins with `[^`: of that too.
-    """
+    """Log as people read it, times in UTC: what Tenure says, and of the libraries below only errors."""
     line = logging.Formatter("%(asctime)s %(levelname)-8s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
     line.converter = time.gmtime
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(line)
-    handler.addFilter(lambda record: record.levelno > logging.INFO or not record.getMessage().startswith("[^"))
-    logging.basicConfig(level=logging.ERROR, handlers=[handler], force=True)
-    for ours in ("streams", "tenure"):
-        logging.getLogger(ours).setLevel(logging.INFO)
+    handler.addFilter(_worth_telling)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+
+
+def _worth_telling(record: logging.LogRecord) -> bool:
+    """Faust begins with `[^`, also where it speaks in the name of what derives from it. It tells of its life, and of
+    a crash with all of its stack; what a worker fails of is told once, and ends it.
+    """
+    if record.name.startswith(("faust", "mode")) or record.getMessage().startswith("[^"):
+        return False
+    return record.name.startswith(("streams", "tenure")) or record.levelno >= logging.ERROR
 
 
 def _hush() -> None:

@@ -1,5 +1,6 @@
 """Which of several says where the book and the configuration are."""
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,27 @@ def test_a_page_that_nobody_serves_is_a_sentence():
         wiring.fetch("http://127.0.0.1:1/healthz", 5)
     with pytest.raises(StreamError, match="nobody answers at nowhere"):
         wiring.fetch("nowhere", 5)
+
+
+def test_a_log_tells_what_is_ours_and_what_went_wrong(capsys: pytest.CaptureFixture[str]):
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        wiring.log_to_stderr()
+        for name in ("streams.runtime.worker", "aiokafka.client", "faust.app", "mode.services"):
+            log = logging.getLogger(name)
+            log.info("%s informs", name)
+            log.error("%s fails", name)
+        logging.getLogger("streams.runtime.worker").error("[^-Checkpointed]: Crashed")
+    finally:
+        root.handlers[:], root.level = handlers, level
+    told = [line.split(" ", 1) for line in capsys.readouterr().err.splitlines()]
+    assert [line for _, line in told] == [
+        "INFO     streams.runtime.worker informs",
+        "ERROR    streams.runtime.worker fails",
+        "ERROR    aiokafka.client fails",
+    ]
+    assert all(at.endswith("Z") for at, _ in told)
 
 
 def test_the_clock_is_aware_and_ids_are_new():
