@@ -119,7 +119,8 @@ class Run(NamedTuple):
     `account` is what was asked for, `ledger_account` where it is booked ('' when unfunded). `eligible_s` is since when
     this attempt waited: as told, else since the job was in the queue. `contract_end_s` is None when unfunded.
     `suspended_s` and `running_s` count up to `ended_s`, and are None for a run not ended. `placed_nodes`,
-    `placed_gpus_milli` and `placed_gpu_indices` are parallel arrays.
+    `placed_gpus_milli` and `placed_gpu_indices` are parallel arrays. `released` are the pauses [from, until) that gave
+    the GPUs back, epoch seconds, until FOREVER_S while one lasts.
     """
 
     cluster: str
@@ -154,6 +155,7 @@ class Run(NamedTuple):
     refunded_gpu_ms: int
     idle_since_s: int | None
     flags: tuple[str, ...]
+    released: tuple[tuple[int, ...], ...]
     seq: int
     recorded_s: int
 

@@ -55,6 +55,7 @@ def _run_row(state: State, facts: JobFacts, run: DerivedRun, queued_s: int | Non
         refunded_gpu_ms=refunded_gpu_ms(run),
         idle_since_s=attempt.idle.since_s if attempt.idle else None,
         flags=run.flags,
+        released=tuple((a_s, b_s) for a_s, b_s, releases in run.pauses if releases),
         seq=facts.seq,
         recorded_s=facts.recorded_s,
     )

@@ -104,6 +104,7 @@ def run(job: str, **given: Any) -> Run:
         "min_runtime_s": 1200,
         "suspended_s": 0,
         "running_s": 1800,
+        "released": (),
         "refunded_gpu_ms": 0,
     }
     return make(Run, **filled | given)

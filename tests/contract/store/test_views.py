@@ -7,6 +7,7 @@ import pytest
 
 from ledger.rows import Decision, Grant, Job, NodeHour, OpenHour, Remark, Share
 from ledger.store.protocol import Store
+from ledger.units import FOREVER_S
 from tests.contract.store.rows import (
     HOUR_S,
     account_hour,
@@ -139,6 +140,17 @@ def test_a_run_that_lasts_is_measured_up_to_the_last_tick(store: Store):
     assert rows(store, "report_runs", *columns) == [(60, 480_000, "protected", None, None, None)]
     settle(store, 2, ticked_s=HOUR_S + 1500)
     assert rows(store, "report_runs", *columns)[0][:3] == (1500, 12_000_000, "interruptible")
+
+
+def test_what_a_run_held_leaves_out_the_time_its_gpus_were_given_back(store: Store):
+    away = ((HOUR_S + 600, HOUR_S + 1200), (HOUR_S + 1500, FOREVER_S))
+    store.write("g1", tables_of(run("ended", released=away), run("lasting", ended_s=None, released=away)))
+    settle(store, 1, ticked_s=HOUR_S + 900)
+    columns = ("job", "elapsed_s", "released_s", "held_gpu_ms")
+    assert sorted(rows(store, "report_runs", *columns)) == [
+        ("ended", 1800, 900, 7_200_000),
+        ("lasting", 900, 300, 4_800_000),
+    ]
 
 
 def test_an_unfunded_run_is_charged_to_nobody(store: Store):

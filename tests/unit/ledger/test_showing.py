@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from ledger.rows import Job, Run
+from ledger.units import FOREVER_S
 from tests.support.folded import Folded, folded
 from tests.support.said import (
     checkpointed,
     ended,
+    resumed,
     run,
     s,
     say,
@@ -59,6 +61,12 @@ def test_a_run_that_is_over():
 
 def test_a_contract_behind_a_pause_that_lasts_has_no_end():
     assert the_run(submitted("08:00"), started("08:10"), suspended("08:20")).contract_end_s is None
+
+
+def test_pauses_that_gave_the_gpus_back_are_told():
+    kept, away = suspended("08:20"), suspended("08:40", releases_gpus=True)
+    row = the_run(submitted("08:00"), started("08:10"), kept, resumed("08:30"), away)
+    assert row.released == ((s("08:40"), FOREVER_S),)
 
 
 def test_an_unfunded_run_has_no_ledger_account_and_no_contract():

@@ -38,7 +38,15 @@ SELECT
     dateDiff('second', r.started_at, greatest(ifNull(r.ended_at, s.ticked_at), r.started_at)) AS elapsed_s,
     r.suspended_s AS suspended_s,
     r.running_s AS running_s,
-    r.gpus_milli * elapsed_s AS held_gpu_ms,
+    arraySum(
+        away -> greatest(
+            0,
+            least(away[2] - toUnixTimestamp(r.started_at), elapsed_s)
+            - greatest(away[1] - toUnixTimestamp(r.started_at), 0)
+        ),
+        r.released
+    ) AS released_s,
+    r.gpus_milli * (elapsed_s - released_s) AS held_gpu_ms,
     if(r.funded, r.gpus_milli * r.running_s, 0) AS charged_gpu_ms,
     r.refunded_gpu_ms AS refunded_gpu_ms,
     charged_gpu_ms - refunded_gpu_ms AS delivered_gpu_ms,
