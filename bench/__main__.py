@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from bench import fold, ingest, samples
-from bench.report import Figure, Line
+from bench.report import Figure, Line, Missing
+from deploy.kafka import node
 
 Measure = Callable[[], Figure | Iterable[Line]]
 
@@ -17,6 +18,11 @@ def kafka(*, quick: bool) -> Iterator[Line]:
     """Imported when it is run: the memory of the other groups is theirs alone."""
     from bench.kafka import contest, latency, scaling  # noqa: PLC0415
 
+    try:
+        node.fetch()
+    except node.Trouble as trouble:
+        yield Missing("Kafka to committed rows", str(trouble))
+        return
     yield from contest.batched(20_000, 1) if quick else contest.batched()
     yield from contest.single(5_000, 1) if quick else contest.single()
     yield from contest.ticking(20_000, 1) if quick else contest.ticking()
