@@ -27,6 +27,8 @@ SAVING_SHARE: Final = 20
 
 LONGEST_S: Final = 60.0
 """But at least once a minute."""
+IDLE_S: Final = 10.0
+"""A lane with nothing to save still looks so often, whether the views show another generation."""
 
 
 class Taker(Protocol):
@@ -34,8 +36,11 @@ class Taker(Protocol):
 
     unsaved: bool
     """Something was taken that no checkpoint speaks of."""
-    unsettled: bool
-    """Nothing waits for it, but another save will have something to do."""
+
+    @property
+    def unsettled(self) -> bool:
+        """Nothing waits for it, but another save may have something to do."""
+        ...
 
     @property
     def partition(self) -> Partition: ...
@@ -161,7 +166,8 @@ class Lane:
         return self._now_s() - begun_s
 
     def _save_due_s(self) -> float:
-        return self.ages.saved_s + max(self._save_every_s, min(SAVING_SHARE * self.ages.saving_s, LONGEST_S))
+        every_s = self._save_every_s if self.owner.unsaved else max(self._save_every_s, IDLE_S)
+        return self.ages.saved_s + max(every_s, min(SAVING_SHARE * self.ages.saving_s, LONGEST_S))
 
 
 def _message(event: EventT[Any]) -> Message:

@@ -36,7 +36,8 @@ class Owner:
         self._keeper = patience.insist(self._open)
         self.processor = self._keeper.processor
         self.unsaved = False
-        self.unsettled = False
+        self.unsettled: Final = True
+        """The views may show another generation at any time."""
 
     def _open(self) -> Keeper:
         keeper = Keeper(self._store, self._store.live_generation(), self.partition, self._patience.insist)

@@ -59,6 +59,8 @@ class Settings:
     """After so long without a sign of life a worker's partitions go to others."""
     rebalance_s: float = 60.0
     """So long the group waits for all to give up their partitions, and for one that died while it joined."""
+    join_s: float = 180.0
+    """A worker that the group has told nothing for so long begins anew; in half of it, its health turns red."""
     health_port: int = 0
     health_host: str = "127.0.0.1"
 
@@ -88,18 +90,23 @@ class Worker:
         self._failure: BaseException | None = None
         self._changing = asyncio.Lock()
         """Lanes are opened or closed."""
+        self._outside_since_s: float | None = machine.monotonic_s()
+        """Since when the group has said nothing of partitions; None while it has."""
         self._stop_wanted = asyncio.Event()
         self._left = asyncio.Event()
         self.app: Final = application(settings, machine.folder, self)
         self.app.on_partitions_revoked.connect(self._revoked)  # type: ignore[arg-type]  # it wants one name of the sender
+        self.app.on_partitions_assigned.connect(self._assigned)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------ life
 
     async def run(self) -> None:
         """Work until `stop` is called; raises what made it fail."""
-        life = [asyncio.create_task(work) for work in (self._live(), self._stop_wanted.wait())]
+        life = [asyncio.create_task(work) for work in (self._live(), self._watch(), self._stop_wanted.wait())]
         try:
-            await asyncio.wait(life, return_when=asyncio.FIRST_COMPLETED)
+            ended, _ = await asyncio.wait(life, return_when=asyncio.FIRST_COMPLETED)
+            wrongs = [wrong for task in ended if (wrong := task.exception()) is not None]
+            self._failure = self._failure or next(iter(wrongs), None)
         finally:
             self._stop_wanted.set()
             await self._leave()
@@ -124,6 +131,17 @@ class Worker:
             await self.app.wait_until_stopped()
         finally:
             ticking.cancel()
+
+    async def _watch(self) -> None:
+        """Raise a StreamError where the group says nothing for too long: a join that was cut off waits for ever."""
+        while self._outside_s() < self._settings.join_s:  # noqa: ASYNC110 -- it is time that is waited for
+            await asyncio.sleep(1)
+        address, waited_s = self._settings.address, round(self._outside_s())
+        raise StreamError(f"the group at {address} has given no partitions for {waited_s} s: start the worker again")
+
+    def _outside_s(self) -> float:
+        """For how long the group has said nothing of partitions."""
+        return 0.0 if self._outside_since_s is None else self._machine.monotonic_s() - self._outside_since_s
 
     async def _leave(self) -> None:
         if self._failure is None:
@@ -206,7 +224,11 @@ class Worker:
             )
         await self.app.consumer.seek(tp, offset)
 
+    async def _assigned(self, _: object, *__: set[TP], **___: object) -> None:
+        self._outside_since_s = None
+
     async def _revoked(self, _: object, *revoked: set[TP], **__: object) -> None:
+        self._outside_since_s = self._machine.monotonic_s()
         await self._close({tp for tps in revoked for tp in tps})
 
     async def _close(self, revoked: Iterable[TP]) -> None:
@@ -263,8 +285,14 @@ class Worker:
             )
             for tp, lane in self._lanes.items()
         ]
-        told = str(self._failure) if self._failure is not None else self._machine.patience.told
-        return Health(tuple(lanes), told, self._settings.stall_s)
+        return Health(tuple(lanes), self._trouble(), self._settings.stall_s)
+
+    def _trouble(self) -> str:
+        if self._failure is not None:
+            return str(self._failure)
+        if self._outside_s() > self._settings.join_s / 2:
+            return f"the group has given it no partitions for {self._outside_s():.0f} s"
+        return self._machine.patience.told
 
 
 def application(settings: Settings, folder: Path, worker: Worker) -> faust.App:

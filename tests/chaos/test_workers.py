@@ -120,6 +120,20 @@ def test_a_broker_that_is_killed_and_comes_back(tried: Trial, seed: int):
 
 
 @every_seed
+def test_a_broker_that_goes_away_while_a_worker_joins(tried: Trial, seed: int):
+    """The worker joins later, or it ends and says so, and the next one joins; it never waits for ever."""
+    dice = random.Random(seed)
+    tried.publish(lines(seed)[:300])
+    with tried.worker() as worker:
+        time.sleep(dice.uniform(1, 4))
+        tried.broker.kill()
+        time.sleep(dice.uniform(0, 2))
+        tried.broker.start()
+        tried.await_end(worker)
+    tried.settle()
+
+
+@every_seed
 def test_a_store_that_is_away_for_a_while(tried: Trial, seed: int):
     """The worker waits; it neither stops nor acknowledges."""
     dice = random.Random(seed)

@@ -70,7 +70,7 @@ def ends(address: str) -> dict[Partition, int]:
 
 def settings(address: str, **chosen: Any) -> Settings:
     """Quick in everything, and without ticks."""
-    quick = {"take_within_s": 0.05, "save_every_s": 0.5, "session_s": 6.0, "rebalance_s": 8.0}
+    quick = {"take_within_s": 0.05, "save_every_s": 0.5, "session_s": 6.0, "rebalance_s": 8.0, "join_s": 20.0}
     return Settings(address, **{"tick_s": 0, **quick, **chosen})
 
 

@@ -45,7 +45,7 @@ class Taker:
     """Takes what is consecutive; says what it was asked."""
 
     partition = Partition("t", 0)
-    unsettled = False
+    unsettled: bool = False
 
     def __init__(self) -> None:
         self.unsaved = False
@@ -223,3 +223,17 @@ def test_an_owner_that_went_over_to_another_generation_is_fed_from_there():
         assert bench.sought == [1]
 
     on_a_bench(test)
+
+
+def test_an_idle_lane_looks_now_and_then_whether_there_is_something_to_do(monkeypatch: pytest.MonkeyPatch):
+    """The views may show another generation, and nobody sends anything."""
+    monkeypatch.setattr(lane_module, "IDLE_S", 0.02)
+
+    async def test(bench: Bench) -> None:
+        bench.taker.unsettled = True
+        bench.now_s = 1.0
+        await bench.offer()
+        await asyncio.sleep(0.05)
+        assert bench.taker.saves >= 1
+
+    on_a_bench(test, save_every_s=0.01)
