@@ -7,7 +7,7 @@ must be written in a Change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ledger.capacity import Occupant, clear
 from ledger.change import Change
@@ -25,10 +25,11 @@ from ledger.hourly import (
     occupants_of,
     run_askers,
     stretches_of,
+    touching,
     wait_askers,
 )
 from ledger.hours import CLAIM, DEMAND, FIELDS, GRANT, PoolHour
-from ledger.nodes import Node
+from ledger.nodes import Node, Stretch
 from ledger.postings import Legs, difference, transfer
 from ledger.runs import DerivedRun
 from ledger.state import NOTHING, Derived, State
@@ -173,18 +174,21 @@ def _correct_demand(state: State, change: Change, hour_s: int, job: str, old: De
             amount = sign * asker.milli * (asker.b_s - asker.a_s)
             sums[pool, asker.account] = sums.get((pool, asker.account), 0) + amount
     for pool in limited:
-        _set_demand(state, change, hour_s, {pool})
+        _set_demand(state, change, hour_s, touching(state, [hour_s])[hour_s], {pool})
     for (pool, account), amount in sums.items():
         if amount and pool not in limited:
             pool_hour(state, hour_s, pool).account(account)[DEMAND] += amount
             change.touch_account(hour_s, pool, account)
 
 
-def _set_demand(state: State, change: Change, hour_s: int, pools: set[str] | None) -> None:
-    """Compute the demand of whole pools (None: of all) anew: limits or health make one job's depend on others'."""
+def _set_demand(state: State, change: Change, hour_s: int, jobs: Iterable[str], pools: set[str] | None = None) -> None:
+    """Compute the demand of whole pools (None: of all) anew: limits or health make one job's depend on others'.
+
+    `jobs` are all that may touch the hour.
+    """
     until_s = hour_s + HOUR_S
     asking: dict[str, list[Asker]] = {}
-    for name in state.jobs:
+    for name in jobs:
         for pool, asker in _askers(state, name, state.derived.get(name, NOTHING), hour_s, until_s):
             asking.setdefault(pool, []).append(asker)
     for pool in asking.keys() | state.hours.get(hour_s, {}).keys():
@@ -245,20 +249,21 @@ def _node_reads(state: State, change: Change, hour_s: int, node: str, was: Legs,
 # -- one node, claims, whole hours
 
 
-def correct_node(state: State, change: Change, old: Node, hours: Iterable[int]) -> None:
-    """A node whose health or size changed, its GPU type as before; `old` is the node as it was."""
-    for hour_s in hours:
+def correct_node(state: State, change: Change, old: Node, hours: Collection[int]) -> None:
+    """A node whose health or size changed, in no other pool for any run; `old` is the node as it was."""
+    for hour_s, jobs in touching(state, hours).items():
         until_s = hour_s + HOUR_S
         held = [
             o
             for name in state.on_node(old.name, hour_s, until_s)
             for o in _held(state.derived[name], old.name, hour_s, until_s)
         ]
-        was = clear(old.name, old.stretches(hour_s, until_s), held)
+        before = old.stretches(hour_s, until_s) if old.statements else [Stretch(hour_s, until_s, 0, "", "")]
+        was = clear(old.name, before, held)
         now = clear(old.name, stretches_of(state, old.name, hour_s, until_s), held)
         _node_reads(state, change, hour_s, old.name, was, now)
         _set_claims(state, change, hour_s)
-        _set_demand(state, change, hour_s, None)
+        _set_demand(state, change, hour_s, jobs)
 
 
 Grants = dict[tuple[str, str, str], int]
@@ -278,10 +283,10 @@ def grants_in(state: State, hours: Iterable[int]) -> dict[int, Grants]:
 
 def correct_claims(state: State, change: Change, before: dict[int, Grants]) -> None:
     """Claims, grants and demand of hours in which shares, grants or policy changed; `before` as `grants_in` told."""
-    for hour_s, granted in before.items():
+    for hour_s, jobs in touching(state, before).items():
         _set_claims(state, change, hour_s)
-        _set_grants(state, change, hour_s, granted)
-        _set_demand(state, change, hour_s, None)
+        _set_grants(state, change, hour_s, before[hour_s])
+        _set_demand(state, change, hour_s, jobs)
 
 
 def _set_claims(state: State, change: Change, hour_s: int) -> None:
@@ -315,8 +320,8 @@ def _set_grants(state: State, change: Change, hour_s: int, before: Grants) -> No
 
 def correct_hours(state: State, change: Change, before: dict[int, HourBook]) -> None:
     """Whole hours computed again and compared with what they were."""
-    for hour_s, old in before.items():
-        new = hour_book(state, hour_s, hour_s + HOUR_S, list(state.jobs))
+    for hour_s, jobs in touching(state, before).items():
+        old, new = before[hour_s], hour_book(state, hour_s, hour_s + HOUR_S, jobs)
         change.add_legs(hour_s, difference(new.budget, old.budget))
         for node in old.nodes.keys() | new.nodes.keys():
             was, now = old.nodes.get(node, {}), new.nodes.get(node, {})
@@ -335,6 +340,6 @@ def _compare_accounts(change: Change, hour_s: int, pool: str, old: PoolHour, new
             change.touch_account(hour_s, pool, account)
 
 
-def whole_hours(state: State, hours: Iterable[int]) -> dict[int, HourBook]:
+def whole_hours(state: State, hours: Collection[int]) -> dict[int, HourBook]:
     """F of hours as the state now has it, to be compared later."""
-    return {h: hour_book(state, h, h + HOUR_S, list(state.jobs)) for h in hours}
+    return {h: hour_book(state, h, h + HOUR_S, jobs) for h, jobs in touching(state, hours).items()}

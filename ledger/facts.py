@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ledger.closing import still_live
-from ledger.hourly import hour_book
+from ledger.hourly import hour_book, touching
 from ledger.jobs import Attempt, JobFacts
 from ledger.nodes import Node
 from ledger.policy import PolicyChange
@@ -154,14 +154,7 @@ def _remake(state: State) -> None:
     for name in list(state.live):
         if not still_live(state.derived[name], state.closed_until_s):
             del state.live[name]
-    by_hour: dict[int, dict[str, None]] = {h: {} for h in state.closed_hours(0, FOREVER_S)}
-    for name, derived in state.derived.items():
-        spans = [(r.start_s, r.end_s) for r in derived.runs]
-        spans += [(w.a_s, w.b_s) for w in derived.waits if w.asks]  # most hours waited are not funded
-        for a_s, b_s in spans:
-            for hour_s in state.closed_hours(a_s, b_s):
-                by_hour[hour_s][name] = None
-    for hour_s, jobs in by_hour.items():
+    for hour_s, jobs in touching(state, state.closed_hours(0, FOREVER_S)).items():
         state.hours[hour_s] = hour_book(state, hour_s, hour_s + HOUR_S, jobs).pools
 
 

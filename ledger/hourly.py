@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -25,6 +25,7 @@ from ledger.postings import Legs, transfer
 from ledger.queue import Wait
 from ledger.runs import UNKNOWN_POOL, DerivedRun, funding
 from ledger.state import State
+from ledger.units import HOUR_S, hour_floor_s
 
 KIND_OF = {CHARGED: "charge", REFUNDED: "refund"}
 """The fields of a run that are posted."""
@@ -74,6 +75,23 @@ def hour_book(state: State, a_s: int, b_s: int, jobs: Iterable[str]) -> HourBook
             for pool, sums in node_sums(legs).items():
                 add(book.pool(pool).nodes, sums)
     return book
+
+
+def touching(state: State, hours: Collection[int]) -> dict[int, list[str]]:
+    """By hour, the jobs with a run or a wait in it that may be booked there, of hours that follow each other."""
+    found: dict[int, list[str]] = {hour_s: [] for hour_s in hours}
+    if not found:
+        return found
+    first_s, until_s = min(found), max(found) + HOUR_S
+    for name, derived in state.derived.items():
+        touched: dict[int, None] = {}
+        spans = [(r.start_s, r.end_s) for r in derived.runs]
+        spans += [(w.a_s, w.b_s) for w in derived.waits if w.asks]  # most hours waited are not funded
+        for a_s, b_s in spans:
+            touched.update(dict.fromkeys(range(hour_floor_s(max(a_s, first_s)), min(b_s, until_s), HOUR_S)))
+        for hour_s in touched:
+            found[hour_s].append(name)
+    return found
 
 
 def stretches_of(state: State, node: str, a_s: int, b_s: int) -> list[Stretch]:

@@ -41,27 +41,38 @@ def node_stated(book: Book, event: NodeObserved | NodeRemoved, statement: NodeSt
         book.remark(event, *id_reused(event.source, event.id))
     _doubt(book, event)
     book.changed["node", name] = None
-    old_types = node.types()
-    old = Node(name, list(node.statements))
-    hours = state.closed_hours(statement.at_s, node.next_after(statement))
-    retyped = _retypes(node, statement)
-    if hours or retyped:
-        state.read_all()
-    if retyped and _first_hour_on(book, node, statement) < state.closed_until_s:
-        _retype(book, event, node, statement)
-    else:
-        _insert_node(book, node, statement)
-        if retyped:
-            _reread(book, name, old_types)
-        change = Change()
-        if old.statements:
-            correct_node(state, change, old, hours)
-        change.write(book.writer, event)
+    old, new = Node(name, list(node.statements)), Node(name, list(node.statements))
+    new.put(statement)
+    if old.statements and not new.turns_by(statement):
+        _insert_node(book, node, statement)  # it says what was known: nothing reads differently
+        return APPLIED
+    _turned(book, event, node, statement, retyped=new.types() != old.types())
     if state.first_node_s is None or statement.at_s < state.first_node_s:
         state.first_node_s = statement.at_s
         book.changed["", ""] = None
         book.close_missing(event)
     return APPLIED
+
+
+def _turned(
+    book: Book, event: NodeObserved | NodeRemoved, node: Node, statement: NodeStatement, *, retyped: bool
+) -> None:
+    """Put a statement in by which the node turns into something else, and post what that changes of closed hours."""
+    state = book.state
+    old = Node(node.name, list(node.statements))
+    hours = state.closed_hours(statement.at_s, node.next_after(statement))
+    if hours or retyped:
+        state.read_all()
+    if retyped and state.ever_on_node(node.name) and _first_hour_on(book, node, statement) < state.closed_until_s:
+        _retype(book, event, node, statement)
+        return
+    old_types = old.types()
+    _insert_node(book, node, statement)
+    if retyped:
+        _reread(book, node.name, old_types)
+    change = Change()
+    correct_node(state, change, old, hours)
+    change.write(book.writer, event)
 
 
 def _doubt(book: Book, event: NodeObserved | NodeRemoved) -> None:
@@ -74,13 +85,6 @@ def _doubt(book: Book, event: NodeObserved | NodeRemoved) -> None:
             "time to know better"
         )
         book.remark(event, "node_assumed", data.node, sentence)
-
-
-def _retypes(node: Node, statement: NodeStatement) -> bool:
-    """Whether the GPU types of the node over time would change."""
-    trial = Node(node.name, list(node.statements))
-    trial.put(statement)
-    return trial.types() != node.types()
 
 
 def _insert_node(book: Book, node: Node, statement: NodeStatement) -> None:

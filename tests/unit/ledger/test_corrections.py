@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from ledger import observed_nodes
 from ledger.corrections import changed_span
 from ledger.outcomes import Applied, Repeated
 from ledger.queue import Wait
@@ -240,6 +241,19 @@ def test_a_job_waits_where_a_node_was_down_after_all():
     rows = book.latest(AccountHour, "hour_s", "account")
     assert [rows[s(h), "lab/a"].demand_gpu_ms for h in ("08:00", "09:00", "10:00")] == [14_400_000, 0, 0]
     book.check()
+
+
+def test_a_node_seen_as_it_was_known_to_be_costs_nothing(monkeypatch: pytest.MonkeyPatch):
+    book = cluster(node("09:30", gpus=2), node("10:30", state="down"))
+    monkeypatch.setattr(observed_nodes, "_turned", None)
+    for seen in (node("08:30", recorded="11:10"), node("09:45", gpus=2, recorded="11:10"), node("10:45", state="down")):
+        assert corrected(book, seen) == {}
+    assert book.tables[Correction] == {}
+
+
+def test_a_node_gone_that_nobody_stated_moves_nothing():
+    book = cluster(submitted("08:00"), run("10:00", "k", start="08:00", end="09:30", on={"m": 1}))
+    assert corrected(book, say("node.removed", "08:30", node="m", recorded="11:10")) == {}
 
 
 def test_a_new_node_in_closed_hours():
