@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from ledger.jobs import Attempt, JobFacts
@@ -10,6 +11,8 @@ from ledger.statements import End, Placed, Start, Terms
 from ledger.tree import ShareTree
 from ledger.units import FOREVER_S, HOUR_S
 
+Pause = tuple[int, int, bool]
+"""[from, until) without running, until FOREVER_S while it lasts, and whether it gives the GPUs back."""
 RUNNING, SUSPENDED, RELEASED = "running", "suspended", "released"
 UNFUNDED, PROTECTED, INTERRUPTIBLE = "unfunded", "protected", "interruptible"
 UNKNOWN_POOL = "unknown"
@@ -49,7 +52,7 @@ class DerivedRun(NamedTuple):
     pool: str
     pools: tuple[str, ...]
     pieces: tuple[Piece, ...]
-    pauses: tuple[tuple[int, int, bool], ...]
+    pauses: tuple[Pause, ...]
     contract_end_s: int
     refund_from_s: int
     checkpointed_s: int | None
@@ -200,39 +203,32 @@ def _pools(
     return (() if mixed else tuple(pools)), tuple(at_start), unknown
 
 
-def _pauses(attempt: Attempt, start_s: int, end_s: int) -> tuple[tuple[int, int, bool], ...]:
+def _pauses(attempt: Attempt, start_s: int, end_s: int) -> tuple[Pause, ...]:
     """The run's pauses in order, without overlap, inside [start, end)."""
     full, toggles = attempt.full, attempt.spoken()
     if not toggles and (full is None or not (full.pauses or full.suspended_s)):
         return ()
-    told: list[tuple[int, int, bool]] = []
-    open_pause: tuple[int, bool] | None = None
+    told: list[Pause] = []
     if full is not None and full.suspended_s:
         until = end_s if end_s != FOREVER_S else full.at_s
         told.append((max(start_s, until - full.suspended_s), until, False))
     elif full is not None:
-        for since, until_s, releases in full.pauses:
-            if until_s is None:
-                open_pause = (since, releases)
-            else:
-                told.append((since, until_s, releases))
+        stated = ((since, FOREVER_S if until is None else until, releases) for since, until, releases in full.pauses)
+        told += _one_after_another(stated, -FOREVER_S, FOREVER_S)
     for toggle in toggles:
-        if toggle.suspends:
-            open_pause = open_pause or (toggle.at_s, toggle.releases)
-        elif open_pause is not None:
-            told.append((open_pause[0], toggle.at_s, open_pause[1]))
-            open_pause = None
-    if open_pause is not None:
-        told.append((open_pause[0], FOREVER_S, open_pause[1]))
+        is_open = bool(told) and told[-1][1] == FOREVER_S
+        if toggle.suspends and not is_open:
+            told.append((toggle.at_s, FOREVER_S, toggle.releases))
+        elif is_open and not toggle.suspends:
+            told[-1] = (told[-1][0], toggle.at_s, told[-1][2])
     return _one_after_another(told, start_s, end_s)
 
 
-def _one_after_another(
-    told: list[tuple[int, int, bool]], start_s: int, end_s: int
-) -> tuple[tuple[int, int, bool], ...]:
-    placed: list[tuple[int, int, bool]] = []
+def _one_after_another(told: Iterable[Pause], start_s: int, end_s: int) -> tuple[Pause, ...]:
+    """Each from where the last one ended; of those that begin together, in the order they were told."""
+    placed: list[Pause] = []
     free_from = start_s
-    for since, until, releases in sorted(told):
+    for since, until, releases in sorted(told, key=lambda pause: pause[0]):
         a, b = max(since, free_from), min(until, end_s)
         if a < b:
             placed.append((a, b, releases))
@@ -240,9 +236,7 @@ def _one_after_another(
     return tuple(placed)
 
 
-def _pieces(
-    start_s: int, end_s: int, pauses: tuple[tuple[int, int, bool], ...], min_runtime_s: int | None
-) -> tuple[Piece, ...]:
+def _pieces(start_s: int, end_s: int, pauses: tuple[Pause, ...], min_runtime_s: int | None) -> tuple[Piece, ...]:
     """The run cut into classes; `min_runtime_s` None for an unfunded run."""
     pieces: list[Piece] = []
     left = min_runtime_s
@@ -265,7 +259,7 @@ def _pieces(
     return tuple(pieces)
 
 
-def contract_end(start_s: int, pauses: tuple[tuple[int, int, bool], ...], min_runtime_s: int) -> int:
+def contract_end(start_s: int, pauses: tuple[Pause, ...], min_runtime_s: int) -> int:
     """The instant at which the minimum runtime is banked; FOREVER_S while a pause that has no end holds it up."""
     at, left = start_s, min_runtime_s
     for since, until, _ in pauses:

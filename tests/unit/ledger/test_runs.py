@@ -117,6 +117,12 @@ def test_pauses_of_a_full_statement_are_read_one_after_the_other():
     assert (run.outcome, run.exit_code) == ("failed", 9)
 
 
+def test_pauses_that_begin_together_are_read_in_the_order_they_were_told():
+    facts = observed(pauses=((60, 90, False), (60, 70, True)), ended=200, at=60)
+    facts.attempt("1").toggles = [stamped(Toggle, 61, True, True), stamped(Toggle, 100, False, False)]
+    assert only(facts).pauses == ((60, 90, False), (90, 100, True))
+
+
 def test_what_a_full_statement_leaves_open_a_later_resume_closes():
     facts = observed(pauses=((60, None, True),), ended=200, at=100)
     facts.attempt("1").toggles = [stamped(Toggle, 150, False, False)]
