@@ -8,6 +8,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from ledger.facts import OtherFormat
 from ledger.store.errors import StoreBusy, StoreError, StoreFull
 from streams.kafka import StreamError
 from streams.sources.config import ConfigError, sentence
@@ -51,7 +52,7 @@ def code_of(error: Exception) -> int | None:
             return FULL
         case OSError() if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             return FULL
-        case StoreError() | StreamError() | OSError():
+        case StoreError() | StreamError() | OtherFormat() | OSError():
             return STORE
         case _:
             return None

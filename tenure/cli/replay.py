@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 from rich.table import Table
 
 from ledger.checkpoint import Checkpoint, Partition, Position, by_cluster
+from ledger.facts import OtherFormat
 from ledger.store.protocol import Store, TableDifference
 from streams.replay import Archive, Log, Replay, sum_samples
 from streams.runtime.samples import Sums
@@ -48,7 +49,7 @@ def replay(
         raise exits.Stop(f"there is no log in {source!r}: say --from {ARCHIVE} or --from {KAFKA}")
     with open_place(data, config) as (store, place, settings), _log(store, settings, source) as log:
         if not fed(store) and unfolded(store):
-            with wiring.open_runtime(store, place):
+            with suppress(OtherFormat), wiring.open_runtime(store, place):
                 pass
         live = store.live_generation()
         if not any(of_partition for of_partition in store.checkpoints(live).values()):

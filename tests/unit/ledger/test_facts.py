@@ -3,11 +3,12 @@
 import gc
 import json
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ledger.facts import MODULUS, FactsHash, decode, encode, records
+from ledger.facts import FORMAT, MODULUS, FactsHash, OtherFormat, decode, encode, records
 from ledger.hourly import HourBook, hour_book
 from ledger.state import State
 from ledger.statements import digest
@@ -98,7 +99,7 @@ def test_encoding_twice_gives_the_same_bytes(book: Folded):
     state = book.book.state
     assert encode(decode(encode(state))) == encode(state)
     body = json.loads(zlib.decompress(encode(state)))
-    assert set(body) == {"seq", "recorded_s", "common", "nodes", "jobs"}
+    assert set(body) == {"format", "seq", "recorded_s", "common", "nodes", "jobs"}
 
 
 def test_the_hash_is_the_sum_of_the_digests_of_all_records(book: Folded):
@@ -181,3 +182,21 @@ def test_only_jobs_that_may_have_touched_an_hour_are_asked_for_its_sums(monkeypa
     again = decode(encode(book.book.state))
     assert asked == [["j"]] * 3
     assert again.hours == book.book.state.hours
+
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "facts"
+
+
+def test_facts_of_this_format_are_read_and_written_as_they_were():
+    """Fails where what is encoded changes: then FORMAT grows, and the book of that format is recorded here."""
+    data = (GOLDEN / f"format-{FORMAT}.json.z").read_bytes()
+    assert json.loads(zlib.decompress(encode(decode(data)))) == json.loads(zlib.decompress(data))
+
+
+@pytest.mark.parametrize("other", [None, FORMAT - 1, FORMAT + 1])
+def test_facts_of_another_format_are_refused_with_what_to_do(other: int | None):
+    body = json.loads(zlib.decompress((GOLDEN / f"format-{FORMAT}.json.z").read_bytes()))
+    del body["format"]
+    data = zlib.compress(json.dumps(body if other is None else {**body, "format": other}).encode())
+    with pytest.raises(OtherFormat, match="tenure replay --switch"):
+        decode(data)
