@@ -26,16 +26,32 @@ BATCH: Final = 20_000
 """Records folded between two writes while catching up: large enough that inserts cost little."""
 
 
+def without_checkpoint(store: Store, generation: str) -> dict[tuple[Partition, str], int]:
+    """Clusters of which the log has records that are said to be folded, and no checkpoint is there; how many records.
+
+    Going on from there would begin a blank book over the rows of the old one.
+    """
+    rows = store.query("log_without_checkpoint", {"generation": generation}).rows
+    return {
+        (Partition(str(topic), int(str(number))), str(cluster)): int(str(records))
+        for topic, number, cluster, records in rows
+    }
+
+
 class Keeper:
     """The processor of one partition over the store. One at a time may write a partition."""
 
     def __init__(self, store: Store, generation: str, partition: Partition, insist: Insist = at_once) -> None:
-        """Ready to go on after the generation's checkpoints; `insist` makes each write."""
+        """Ready to go on after the generation's checkpoints; `insist` makes each write.
+
+        Where a cluster has lost its checkpoint, none of the partition counts: all is folded anew, to the same rows.
+        """
         self._store = store
         self._insist = insist
         self.generation = generation
         self.partition = partition
-        checkpoints = store.checkpoints(generation).get(partition, {})
+        lost = any(at == partition for at, _ in without_checkpoint(store, generation))
+        checkpoints = {} if lost else store.checkpoints(generation).get(partition, {})
         self.processor = Processor(checkpoints.values())
         self.folded = checkpoints[""].position if "" in checkpoints else Position(*partition, -1, 0)
         """The last record that is folded; the checkpoints may lie before it."""

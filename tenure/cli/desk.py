@@ -18,6 +18,7 @@ from ledger.state import State
 from ledger.store.clickhouse import ClickHouse
 from ledger.units import instant
 from streams.runtime.embedded import LOG, Embedded
+from streams.runtime.keeper import without_checkpoint
 from streams.sources.reading import AnyEvent
 from tenure import wiring
 from tenure.cli import exits, output
@@ -106,8 +107,11 @@ def reading(data: Path | None, config: Path | None) -> Iterator[Desk]:
 @contextmanager
 def writing(data: Path | None, config: Path | None) -> Iterator[tuple[Desk, Pen]]:
     """The book for writing."""
-    with open_place(data, config) as (store, place, settings), open_pen(store, place, settings) as pen:
-        yield desk(store, place, settings), pen
+    with open_place(data, config) as (store, place, settings):
+        if not fed(store):
+            _say_what_is_lost(store)
+        with open_pen(store, place, settings) as pen:
+            yield desk(store, place, settings), pen
 
 
 @contextmanager
@@ -118,6 +122,7 @@ def folding(store: ClickHouse, place: wiring.Place) -> Iterator[Embedded]:
             f"the book at {place} is fed from Kafka, and only workers write there: `tenure ingest --to kafka`, "
             "or name another book with --data"
         )
+    _say_what_is_lost(store)
     with wiring.open_runtime(store, place) as runtime:
         yield runtime
 
@@ -167,21 +172,47 @@ def desk(store: ClickHouse, place: wiring.Place, settings: Settings) -> Desk:
     generation = store.live_generation()
     checkpoints = by_cluster(store.checkpoints(generation))
     if not checkpoints:
+        if lost := lost_books(store):
+            raise exits.Stop(f"{lost}: start the workers again, and they fold it anew", exits.NOTHING)
         how = HOW_TO_FOLD if fed(store) else HOW_TO_FILL
         raise exits.Stop(f"the book at {place} is empty: {how}", exits.NOTHING)
     return Desk(store, place, settings, generation, checkpoints)
 
 
 def unfolded(store: ClickHouse) -> int:
-    """Records in the log behind the last checkpoints."""
+    """Records in the log behind the last checkpoints; all of a partition where a cluster's checkpoint is lost."""
     ends = {Partition(str(topic), number(at)): number(offset) for topic, at, offset in store.query(read("folded")).rows}
-    return sum(store.last_offset(*partition) - ends.get(partition, -1) for partition in {LOG, *ends})
+    lost = {partition for partition, _ in without_checkpoint(store, store.live_generation())}
+    known = {partition: -1 if partition in lost else offset for partition, offset in ends.items()}
+    return sum(store.last_offset(*partition) - known.get(partition, -1) for partition in {LOG, *ends})
+
+
+def lost_books(store: ClickHouse) -> str:
+    """That clusters have lost their checkpoints, in words; '' where none has."""
+    lost = without_checkpoint(store, store.live_generation())
+    if lost:
+        return "; ".join(
+            f"{name}: the log holds {plural(n, 'record')} and no checkpoint" for (_, name), n in lost.items()
+        )
+    folded = store.query(read("folded")).rows
+    records = store.last_offset(*LOG) + 1
+    return f"the log holds {plural(records, 'record')} and no checkpoint" if records and not folded else ""
+
+
+def _say_what_is_lost(store: ClickHouse) -> bool:
+    """Whoever folds next begins at the log's beginning where a checkpoint is lost; say so."""
+    lost = lost_books(store)
+    if lost:
+        output.note(f"{lost}: it is folded anew.", style="yellow")
+    return bool(lost)
 
 
 def _fold_on(store: ClickHouse, place: wiring.Place) -> None:
+    lost = _say_what_is_lost(store)
     with wiring.open_runtime(store, place) as runtime:
         records = runtime.resumed.records
-    output.note(f"Folded {plural(records, 'record')} that an interrupted command had left in the log.")
+    if not lost:
+        output.note(f"Folded {plural(records, 'record')} that an interrupted command had left in the log.")
 
 
 def ticked(desk_: Desk, cluster: str) -> str:

@@ -21,7 +21,7 @@ from tenure import wiring
 from tenure.cli import exits, options, output, streaming
 from tenure.cli.brokers import fed
 from tenure.cli.checks import Check, Level
-from tenure.cli.desk import open_place, unfolded
+from tenure.cli.desk import lost_books, open_place, unfolded
 from tenure.cli.figures import number
 from tenure.cli.queries import read
 from tenure.cli.text import bytes_, count, duration, gpu_hours, moment, plural, when
@@ -100,6 +100,9 @@ def _log(store: ClickHouse) -> Iterator[Check]:
         yield Check(level, "log", told + gaps, row)
     tail, workers = unfolded(store), fed(store)
     who = "workers fold them" if workers else "any command that reads the book folds them"
+    if lost := lost_books(store):
+        yield Check("act", "checkpoint", f"{lost}: {who} anew", lost)
+        return
     told = f"{plural(tail, 'record')} behind the last checkpoint: {who}" if tail else "none"
     level = "ok" if not tail else "note" if workers else "act"
     yield Check(level, "unfolded tail", told, tail)

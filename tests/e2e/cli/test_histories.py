@@ -1,12 +1,15 @@
 """A cluster's own files, as the README brings them in: what the book has of their time."""
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.cli.driver import many
+from tests.e2e.cli.driver import ROOT, many
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -108,3 +111,35 @@ def test_what_is_older_than_the_book_is_said_before_and_after_it_is_taken(tmp_pa
     assert "before its book opens" not in again.err + told.err
     assert "before_opening" in {w["name"] for w in verified.json["warnings"]}
     assert "before the book opens at" in " ".join(explained.out.split())
+
+
+FORGET = """
+import sys
+from chdb import session
+where = "generation = 'g1'" if sys.argv[2] == "all" else "cluster = 'lab'"
+session.Session(sys.argv[1]).query(
+    f"ALTER TABLE tenure.partition_checkpoints DELETE WHERE {where} SETTINGS mutations_sync = 2"
+)
+"""
+
+
+@pytest.mark.parametrize("what", ["lab", "all"])
+def test_a_book_that_lost_its_checkpoint_is_folded_anew_and_says_so(tmp_path: Path, what: str):
+    at = written(tmp_path / "in", first=jobs("2026-10-02", "2026-10-03"), then=jobs("2026-10-04"))
+    how = ["--config", at["config"]]
+    whole, book = tmp_path / "whole", tmp_path / "book"
+    counted = ["sql", "SELECT count() AS n, sum(charged_gpu_ms) AS c FROM report_account_hours", "--json", *how]
+    (*_, before) = many(whole, [["ingest", at["first"], *how], counted])
+    shutil.copytree(whole, book, symlinks=True)
+    (_, expected) = many(whole, [["ingest", at["then"], *how], counted])
+    subprocess.run([sys.executable, "-c", FORGET, str(book / "book"), what], check=True, cwd=ROOT)
+    looked, ingested, verified, after = many(
+        shutil.copytree(book, tmp_path / "other", symlinks=True),
+        [["doctor", *how], ["ingest", at["then"], *how], ["verify", "--json", *how], counted],
+    )
+    assert (looked.code, "records and no checkpoint" in " ".join(looked.out.split())) == (1, True)
+    assert "records and no checkpoint: it is folded anew" in ingested.err
+    assert (verified.json["clean"], after.json["rows"]) == (True, expected.json["rows"])
+    shown, again = many(book, [["accounts", *how], counted])
+    assert (shown.code, "records and no checkpoint: it is folded anew" in shown.err) == (0, True)
+    assert again.json["rows"] == before.json["rows"]
