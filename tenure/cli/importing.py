@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +31,10 @@ from tenure.cli import exits
 Source = SourceConfig | FilesMapping
 IMPORTED: Final = "import/"
 """Topic of the dead letters of files, in front of the file's name: they stand in no log."""
+
+
+class NotRead(exits.Stop):
+    """A file that cannot be read, or that nobody knows: named it ends the command, in a folder it is passed over."""
 
 
 @dataclass(slots=True)
@@ -74,14 +78,16 @@ def inputs(paths: Iterable[Path]) -> list[Path]:
 
 
 def read(path: Path, named: str | None, config: Source | None) -> File:
-    """Read a file; raises Stop where it cannot be read at all, or nobody knows its format."""
+    """Read a file; raises NotRead where it cannot be read at all, or nobody knows its format, and Stop without what
+    its format needs.
+    """
     data = load(path)
     if isinstance(data, Unreadable):
-        raise exits.Stop(data.sentence)
+        raise NotRead(data.sentence)
     try:
         kind = registry.named(named) if named else detect(data)
     except UnknownFormat as unknown:
-        raise exits.Stop(f"{path}: {unknown}") from unknown
+        raise NotRead(f"{path}: {unknown}") from unknown
     file = File(path, kind)
     if kind == "events":
         file.text = unpacked(data)[0]
@@ -89,8 +95,28 @@ def read(path: Path, named: str | None, config: Source | None) -> File:
         for reading in tallied(registry.read(kind, data, config), file.tally):
             file.take(reading)
     except ConfigError as wrong:
-        raise exits.Stop(f"{path}: {wrong}. {_needs(kind)}") from wrong
+        why = f"{path}: {wrong}. {_needs(kind)}"
+        raise NotRead(why) if kind == "csv" else exits.Stop(why) from wrong
     return file
+
+
+def read_all(
+    paths: list[Path], named: str | None, config: Source | None, done: Callable[[], None] = lambda: None
+) -> tuple[list[File], dict[Path, str]]:
+    """The files meant, and those of folders that are passed over, with why; raises Stop if none is left."""
+    files: list[File] = []
+    passed: dict[Path, str] = {}
+    for path in inputs(paths):
+        try:
+            files.append(read(path, named, config))
+        except NotRead as why:
+            if path in paths:
+                raise
+            passed[path] = str(why)
+        done()
+    if not files:
+        raise exits.Stop("; ".join(passed.values()))
+    return files, passed
 
 
 def _needs(kind: Format) -> str:

@@ -55,21 +55,21 @@ def ingest(
         raise exits.Stop(f"there is no place {to!r} to send it to: say --to {KAFKA}, or leave it out")
     settings = wiring.load_settings(config)
     how = _source(settings, mapping, source, cluster)
-    files = _read(importing.inputs(paths), format, how)
+    files, passed = _read(paths, format, how)
     if dry_run:
-        tell(files, None, as_json=as_json)
+        tell(files, passed, None, as_json=as_json)
         return
     owner = cluster or (how.cluster if how is not None else "")
     if to == KAFKA:
-        tell(files, send(files, how, owner, data, settings, _warn), as_json=as_json)
-        if any(file.tally.dead_letters for file in files):
+        tell(files, passed, send(files, how, owner, data, settings, _warn), as_json=as_json)
+        if passed or any(file.tally.dead_letters for file in files):
             raise typer.Exit(exits.FINDINGS)
         return
     with open_place(data, config, create=True) as (store, place, _), folding(store, place) as runtime:
         written = _write(runtime, files, how, owner)
-    tell(files, written, as_json=as_json)
+    tell(files, passed, written, as_json=as_json)
     letters = written.summary.dead_letters or any(file.tally.dead_letters for file in files)
-    if letters or written.summary.remarks[BEFORE_OPENING]:
+    if passed or letters or written.summary.remarks[BEFORE_OPENING]:
         raise typer.Exit(exits.FINDINGS)
 
 
@@ -100,14 +100,15 @@ def _mapping_file(path: Path) -> FilesMapping:
         raise exits.Stop(f"{path} cannot be read ({wrong}): name a TOML file, or a mapping that is shipped") from wrong
 
 
-def _read(paths: list[Path], format: str | None, how: importing.Source | None) -> list[importing.File]:
+def _read(
+    paths: list[Path], format: str | None, how: importing.Source | None
+) -> tuple[list[importing.File], dict[Path, str]]:
     with output.bars() as bars:
-        bar = bars.bar("Reading files", len(paths))
-        files = []
-        for path in paths:
-            files.append(importing.read(path, format, how))
-            bar.advance(1)
-        return files
+        bar = bars.bar("Reading files", len(importing.inputs(paths)))
+        files, passed = importing.read_all(paths, format, how, lambda: bar.advance(1))
+    for why in passed.values():
+        output.note(f"Passed over: {why}", style="yellow")
+    return files, passed
 
 
 def _warn(files: list[importing.File], known: Mapping[str, State]) -> None:

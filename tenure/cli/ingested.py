@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from rich.table import Table
@@ -45,13 +46,21 @@ class Written(NamedTuple):
     closed_until_s: dict[str, int]
 
 
-def tell(files: list[importing.File], written: Written | Sent | None, *, as_json: bool) -> None:
-    """What every row was, what was kept, and what the book made of it or where it was sent; neither for a dry run."""
+def tell(
+    files: list[importing.File], passed: Mapping[Path, str], written: Written | Sent | None, *, as_json: bool
+) -> None:
+    """What every row was, what was kept, and what the book made of it or where it was sent; neither for a dry run.
+
+    `passed` are files of folders that were passed over.
+    """
     if as_json:
         came_to = {"kafka": _sent_json(written)} if isinstance(written, Sent) else {"book": _json(written)}
-        output.emit({"files": [importing.json_of(f) for f in files], **came_to})
+        over = [{"path": str(path), "why": why} for path, why in passed.items()]
+        output.emit({"files": [importing.json_of(f) for f in files], "passed_over": over, **came_to})
         return
     output.show(_table(files))
+    if passed:
+        output.say(f"{plural(len(passed), 'file')} passed over: {', '.join(path.name for path in passed)}.")
     _tell_rows(files)
     if written is None:
         output.say("Nothing was written: this was a dry run.")

@@ -113,6 +113,15 @@ def test_what_is_older_than_the_book_is_said_before_and_after_it_is_taken(tmp_pa
     assert "before the book opens at" in " ".join(explained.out.split())
 
 
+def test_a_folder_may_hold_other_files_too(tmp_path: Path):
+    at = written(tmp_path / "in", jobs=jobs("2026-10-02"))
+    (tmp_path / "in" / "picture.png").write_bytes(b"\x89PNG\x00\x01")
+    (taken,) = many(tmp_path / "book", [["ingest", str(tmp_path / "in"), "--config", at["config"]]])
+    assert taken.code == 1  # not all of it was taken
+    assert "picture.png: the format is not recognised" in " ".join(taken.err.split())
+    assert "2 files passed over: picture.png, tenure.toml" in taken.out
+
+
 FORGET = """
 import sys
 from chdb import session

@@ -11,7 +11,7 @@ from ledger.events import EVENT, NodeObserved
 from ledger.units import epoch_s
 from streams.sources.config import SourceConfig
 from tenure.cli.exits import Stop
-from tenure.cli.importing import expected, inputs, letters, ordered, read
+from tenure.cli.importing import expected, inputs, letters, ordered, read, read_all
 
 NOW = datetime(2026, 3, 3, tzinfo=UTC)
 HAL = SourceConfig(cluster="hal")
@@ -106,3 +106,20 @@ def test_what_cannot_be_read_stops_the_import(tmp_path: Path):
         read(slurm, "sacct", None)
     with pytest.raises(Stop, match="--mapping"):
         read(written(tmp_path, "a.csv", b"a,b", b"1,2"), "csv", None)
+
+
+def test_in_a_folder_what_nobody_knows_is_passed_over_and_named_it_ends_the_import(tmp_path: Path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    known = written(folder, "jobs.jsonl", job("1", "2026-03-02T01:30:00Z"))
+    unknown = written(folder, "picture.png", b"\x89PNG\x00\x01")
+    table = written(folder, "a.csv", b"a,b", b"1,2")
+    files, passed = read_all([folder], None, None)
+    assert ([f.path for f in files], list(passed)) == ([known], [table, unknown])
+    assert "--mapping" in passed[table]
+    assert "not recognised" in passed[unknown]
+    with pytest.raises(Stop, match=r"picture\.png: .*not recognised"):
+        read_all([folder, unknown], None, None)
+    known.unlink()
+    with pytest.raises(Stop, match=r"picture\.png"):
+        read_all([folder], None, None)
