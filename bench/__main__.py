@@ -23,8 +23,7 @@ def kafka(*, quick: bool) -> Iterator[Line]:
     except node.Trouble as trouble:
         yield Missing("Kafka to committed rows", str(trouble))
         return
-    yield from contest.batched(20_000, 1) if quick else contest.batched()
-    yield from contest.single(5_000, 1) if quick else contest.single()
+    yield from contest.throughput(20_000, 5_000, 1) if quick else contest.throughput()
     yield from contest.ticking(20_000, 1) if quick else contest.ticking()
     yield from latency.rows(12) if quick else latency.rows()
     yield from scaling.two_workers(20_000, 1) if quick else scaling.two_workers()

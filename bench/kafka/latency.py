@@ -27,7 +27,7 @@ TICK_S = 30
 GROUP = "latency"
 
 
-def rows(seconds: int = 60) -> Iterator[Figure]:
+def rows(seconds: int = 45) -> Iterator[Figure]:
     """One event a record, and a source that sends what has gathered 20 times a second."""
     for batch in (1, 100):
         found = sorted(latencies(seconds, batch))

@@ -32,7 +32,7 @@ class Shared:
         return self.workers + self.store + self.broker
 
 
-def two_workers(events: int = 80_000, rounds: int = 3) -> Iterator[Figure]:
+def two_workers(events: int = 60_000, rounds: int = 3) -> Iterator[Figure]:
     """In turn; all workers begin at the same moment, when the group has settled."""
     found: dict[int, list[Shared]] = {1: [], 2: []}
     with stage.broker(partitions=2) as node, stage.server() as server:

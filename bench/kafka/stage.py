@@ -62,18 +62,21 @@ def server() -> Iterator[ClickHouseServer]:
 
 
 def said_by(python: Path | str, module: str, *arguments: str) -> dict[str, Any]:
-    """Run a contestant to its end; what it said last. RuntimeError with its last words where it said nothing."""
-    done = subprocess.run(
-        [str(python), "-m", module, *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_S,
-    )
-    for line in reversed(done.stdout.splitlines()):
-        if line.startswith("{"):
-            return dict(json.loads(line))
+    """Run a contestant to its end; what it said last. RuntimeError where it said nothing, or does not end."""
+    try:
+        done = subprocess.run(
+            [str(python), "-m", module, *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LIMIT_S,
+        )
+    except subprocess.TimeoutExpired as late:
+        raise RuntimeError(f"{module} did not end within {LIMIT_S} s") from late
+    for line_ in reversed(done.stdout.splitlines()):
+        if line_.startswith("{"):
+            return dict(json.loads(line_))
     raise RuntimeError(f"{module}: {(done.stderr.strip().splitlines() or ['nothing'])[-1]}")
 
 
