@@ -55,6 +55,7 @@ class Keeper:
         self.processor = Processor(checkpoints.values())
         self.folded = checkpoints[""].position if "" in checkpoints else Position(*partition, -1, 0)
         """The last record that is folded; the checkpoints may lie before it."""
+        self._checkpointed = self.folded
         self._sums = Sums()
         self.torn = False
         """Whether a write was not carried through; nothing more is taken or checkpointed then."""
@@ -105,9 +106,10 @@ class Keeper:
         with self._whole():
             for cluster, ledger in self.processor.ledgers.items():
                 self._insist(partial(self._sum, cluster, ledger.book.state))
-            if any(ledger.unsaved for ledger in self.processor.ledgers.values()):
+            if self.folded != self._checkpointed or any(le.unsaved for le in self.processor.ledgers.values()):
                 for checkpoint in self.processor.checkpoints(self.folded):
                     self._insist(partial(self._store.save_checkpoint, self.generation, checkpoint))
+                self._checkpointed = self.folded
 
     def _sum(self, cluster: str, state: State) -> None:
         self._sums.make(self._store, self.generation, cluster, state.closed_until_s, state.ticked_s)

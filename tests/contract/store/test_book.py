@@ -161,6 +161,14 @@ def test_the_checkpoint_furthest_into_the_log_holds(store: Store):
     assert store.checkpoints("g")[Partition("tenure.events", 0)]["c"] == checkpoint(events=30, seq=10)
 
 
+def test_a_checkpoint_of_an_earlier_place_never_replaces_a_later_one(store: Store):
+    """Not even where it counts as many records: a writer may have slept through its own replacement."""
+    later = checkpoint("", position=Position("tenure.events", 0, 90, 0))
+    store.save_checkpoint("g", later)
+    store.save_checkpoint("g", checkpoint("", position=Position("tenure.events", 0, 40, 0)))
+    assert store.checkpoints("g")[Partition("tenure.events", 0)][""] == later
+
+
 def test_of_equal_checkpoints_the_last_written_holds(store: Store):
     store.save_checkpoint("g", checkpoint(facts=b"old"))
     store.save_checkpoint("g", checkpoint(facts=b"new"))

@@ -18,8 +18,9 @@ CREATE TABLE IF NOT EXISTS partition_checkpoints
     `log_hash` UInt128 COMMENT 'sum of the blake2b-128 of the log records, modulo 2^128'
 )
 -- A restart wants one row per cluster of its partition: the one furthest into the log, and of equals the last written.
--- The facts of older ones are dropped by merges.
-ENGINE = ReplacingMergeTree(events)
+-- Further is told by the offset: of records of no cluster there may be as many at an earlier place, and a writer that
+-- slept through its own replacement comes with that. The facts of older ones are dropped by merges.
+ENGINE = ReplacingMergeTree(`offset`)
 PARTITION BY generation
 ORDER BY (generation, topic, `partition`, cluster)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1
