@@ -11,6 +11,7 @@ from ledger.archive import ArchivedEvent, DeadLetter
 from ledger.checkpoint import Partition
 from ledger.events import EVENT, ClusterEvent, DirectoryEvent, GpuSampled
 from ledger.events.directory import AccountChanged, AccountClosed, AccountOpened, ShareRequested
+from ledger.events.faults import ENDS_BEFORE, ends_before_start, in_words
 from ledger.outcomes import Refused
 from ledger.units import epoch_us
 from streams.bounds import out_of_bounds
@@ -62,13 +63,10 @@ def _reason(raw: bytes, error: ValidationError) -> Refused:
             "the text is no JSON that can be read: it is nested too deep, or a number in it is too long; "
             "look at what its source has written",
         )
-    faults = error.errors(include_url=False, include_context=False)
-    if any("end_before_start" in f["msg"] for f in faults):
-        return Refused(
-            "end_before_start",
-            "the run ends before it starts; correct the record at its source and send it again",
-        )
-    told = "; ".join(_fault(f["loc"], f["msg"]) for f in faults[:SHOWN_ERRORS])
+    faults = error.errors(include_url=False)
+    if ends_before_start(faults):
+        return Refused("end_before_start", ENDS_BEFORE)
+    told = "; ".join(_fault(f["loc"], in_words(f)) for f in faults[:SHOWN_ERRORS])
     more = f"; and {len(faults) - SHOWN_ERRORS} more" if len(faults) > SHOWN_ERRORS else ""
     return Refused("not_an_event", f"it is JSON, but no event: {told}{more}; docs/events.md has every field")
 

@@ -13,12 +13,14 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 """A cluster, node, job, attempt, user or author name: any non-empty text."""
 
-AttemptToken = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^/]+$")]
+ATTEMPT_PATTERN: Final = r"^[^/]+$"
+AttemptToken = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=ATTEMPT_PATTERN)]
 """An attempt, by a token of its source without `/`, so that `job/attempt` names one run."""
 
+ACCOUNT_PATTERN: Final = r"^[^/\s]+(/[^/\s]+)*$"
 AccountPath = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=512, pattern=r"^[^/\s]+(/[^/\s]+)*$"),
+    StringConstraints(min_length=1, max_length=512, pattern=ACCOUNT_PATTERN),
 ]
 """An account named by its path, `lab/program/project`; `lab/program/.` is the interior account's own part."""
 

@@ -20,6 +20,7 @@ from pydantic import (
 
 from ledger.events.decisions import SharePercent
 from ledger.events.envelope import AccountPath, GpuType, Name, Seconds
+from ledger.events.faults import in_words
 from ledger.events.jobs import JobKind
 from streams.sources.times import short_duration_s, zone
 
@@ -179,7 +180,8 @@ def sentence(wrong: ValidationError, what: str) -> str:
             case "missing":
                 said.append(f"{key}: is missing; add it")
             case _:
-                said.append(f"{key}: {error['msg'].removeprefix('Value error, ')} (it is {error['input']!r})"[:400])
+                words, given = in_words(error), repr(error["input"])
+                said.append(f"{key}: {words}{'' if given in words else f' (it is {given})'}"[:400])
     return f"{what}: " + "; ".join(said)
 
 

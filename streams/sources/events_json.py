@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pydantic import ValidationError
 
 from ledger.events import EVENT
+from ledger.events.faults import ENDS_BEFORE, ends_before_start, in_words
 from streams.sources.reading import Place, Reading, Skipped, Statement, Unreadable
 from streams.sources.text import Line, lines
 
@@ -76,6 +77,8 @@ def _event(value: object, raw: bytes, place: Place) -> Reading:
     try:
         event = EVENT.validate_python(value)
     except ValidationError as wrong:
+        if ends_before_start(wrong.errors(include_url=False)):
+            return Unreadable("end_before_start", ENDS_BEFORE, raw, place)
         return Unreadable("not_an_event", _sentence(wrong, value), raw, place)
     return Statement("event", (event,), place)
 
@@ -85,7 +88,7 @@ def _sentence(wrong: ValidationError, value: object) -> str:
     if not isinstance(value, dict) or "type" not in value:
         return "an event is an object with specversion, id, source, type, time and data: see docs/events.md"
     said = [
-        f"{'.'.join(str(part) for part in error['loc'][1:]) or 'type'}: {error['msg']}"
-        for error in wrong.errors(include_url=False, include_context=False, include_input=False)[:3]
+        f"{'.'.join(str(part) for part in error['loc'][1:]) or 'type'}: {in_words(error)}"
+        for error in wrong.errors(include_url=False)[:3]
     ]
     return f"{str(value['type'])[:80]} is not accepted: " + "; ".join(said)

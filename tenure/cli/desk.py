@@ -16,7 +16,6 @@ from ledger.decisions import DecisionEvent, judge
 from ledger.facts import decode
 from ledger.state import State
 from ledger.store.clickhouse import ClickHouse
-from ledger.units import instant
 from streams.runtime.embedded import LOG, Embedded
 from streams.runtime.keeper import without_checkpoint
 from streams.sources.reading import AnyEvent
@@ -64,13 +63,15 @@ class Desk:
         return decode(self.checkpoints[cluster].facts)
 
     def watermarks(self) -> dict[str, object]:
-        """The last tick of each cluster: what the numbers are true at."""
-        return {name: output.iso(instant(c.ticked_s)) for name, c in self.checkpoints.items()}
+        """The last tick of each cluster: what the numbers are true at; null before the first one."""
+        return {name: output.iso_s(c.ticked_s or None) for name, c in self.checkpoints.items()}
 
     def as_of(self, *clusters: str) -> str:
         """The sentence under a table that says how far it is true."""
         chosen = [(name, self.checkpoints[name].ticked_s) for name in clusters or sorted(self.checkpoints)]
-        return "True at " + ", ".join(f"{moment(ticked_s)} UTC ({name})" for name, ticked_s in chosen) + "."
+        ticked = ", ".join(f"{moment(ticked_s)} UTC ({name})" for name, ticked_s in chosen if ticked_s)
+        still = ", ".join(name for name, ticked_s in chosen if not ticked_s)
+        return " ".join([f"True at {ticked}."] * bool(ticked) + [f"Nothing is closed yet ({still})."] * bool(still))
 
     def author(self, named: str | None) -> str:
         """Who decides: as named, else as configured, else who is logged in."""
@@ -218,4 +219,5 @@ def _fold_on(store: ClickHouse, place: wiring.Place) -> None:
 def ticked(desk_: Desk, cluster: str) -> str:
     """The cluster's last tick and how many facts its book is made of."""
     checkpoint = desk_.checkpoints[cluster]
-    return f"{moment(checkpoint.ticked_s)} UTC, {count(checkpoint.seq)} facts"
+    when = f"{moment(checkpoint.ticked_s)} UTC" if checkpoint.ticked_s else "nothing closed yet"
+    return f"{when}, {count(checkpoint.seq)} facts"

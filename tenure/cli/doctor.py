@@ -129,6 +129,7 @@ def _book(name: str, checkpoint: Checkpoint, now: datetime) -> Iterator[Check]:
     age_s = epoch_s(now) - checkpoint.ticked_s
     closed = moment(checkpoint.closed_until_s)
     told = f"{moment(checkpoint.ticked_s)} UTC, {duration(age_s)} ago; hours before {closed} are closed"
+    told = told if checkpoint.ticked_s else "nothing is closed yet"
     value = {"ticked_s": checkpoint.ticked_s, "age_s": age_s, "closed_until_s": checkpoint.closed_until_s}
     yield Check("note" if age_s > HOUR_S else "ok", f"{name}: watermark", told, value)
     told = f"{count(checkpoint.events)} events, {count(checkpoint.seq)} of them changed facts"

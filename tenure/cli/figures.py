@@ -135,13 +135,14 @@ def lines(store: Store, state: State, from_s: int, until_s: int) -> list[Line]:
 
 
 def without_gpus(state: State) -> str:
-    """That no node has a GPU at the last tick, and what to do; '' where one has."""
+    """That no node has a GPU at the last tick, or that there was none, and what to do; '' where one has."""
+    if not state.ticked_s:
+        return f"{state.cluster}: nothing is closed yet, so nobody has a claim: hours close with the jobs brought in"
     if state.health_at(state.ticked_s):
         return ""
-    when = f"at {moment(state.ticked_s)} UTC" if state.ticked_s else "and no hour is closed yet"
     return (
-        f"{state.cluster}: no GPUs are known {when}, so nobody has a claim there: bring in the cluster's nodes "
-        "(a node list beside its jobs, docs/importing.md)"
+        f"{state.cluster}: no GPUs are known at {moment(state.ticked_s)} UTC, so nobody has a claim there: bring in "
+        "the cluster's nodes (a node list beside its jobs, docs/importing.md)"
     )
 
 

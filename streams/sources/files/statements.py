@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ledger.events.faults import told_of
 from ledger.events.jobs import (
     JobEnded,
     JobEndedData,
@@ -42,7 +43,9 @@ class Reader:
         except Refused as refused:
             return Unreadable(refused.reason, refused.sentence, job.raw, job.place)
         except ValueError as wrong:
-            return Unreadable("values_not_accepted", f"a value does not fit an event: {wrong}", job.raw, job.place)
+            return Unreadable(
+                "values_not_accepted", f"a value does not fit an event: {told_of(wrong)}", job.raw, job.place
+            )
 
     def _reading(self, job: Job) -> Reading:
         if job.gpus_milli == 0:

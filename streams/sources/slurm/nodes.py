@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ledger.events.faults import told_of
 from ledger.events.nodes import NodeObserved, NodeObservedData, NodeState
 from ledger.units import epoch_s, instant
 from streams.sources.config import DEFAULT_GPU_TYPE, SourceConfig
@@ -106,7 +107,9 @@ def readings(
                 except Refused as refused:
                     yield Unreadable(refused.reason, refused.sentence, raw, place)
                 except ValueError as wrong:
-                    yield Unreadable("values_not_accepted", f"a value does not fit an event: {wrong}", raw, place)
+                    yield Unreadable(
+                        "values_not_accepted", f"a value does not fit an event: {told_of(wrong)}", raw, place
+                    )
             case Refused():
                 yield Unreadable(found.reason, found.sentence, raw, place)
             case Skipped() | Unreadable():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ledger.events.faults import told_of
 from streams.sources.config import SourceConfig
 from streams.sources.reading import Place, Reading, Refused, Skipped, Unreadable
 from streams.sources.slurm.gres import GresWrong
@@ -54,4 +55,4 @@ def _reading(reader: Reader, record: JobRecord, place: Place, raw: bytes) -> Rea
     except Refused as refused:
         return Unreadable(refused.reason, refused.sentence, raw, place)
     except ValueError as wrong:
-        return Unreadable("values_not_accepted", f"a value does not fit an event: {wrong}", raw, place)
+        return Unreadable("values_not_accepted", f"a value does not fit an event: {told_of(wrong)}", raw, place)

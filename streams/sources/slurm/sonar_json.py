@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC
 from typing import Final
 
+from ledger.events.faults import told_of
 from streams.sources.config import SourceConfig
 from streams.sources.reading import Place, Reading, Refused, Unreadable
 from streams.sources.slurm.asked import held, or_unsaid, times
@@ -69,7 +70,7 @@ def _message(message: object, raw: bytes, place: Place, reader: Reader) -> Itera
         except Refused as refused:
             yield Unreadable(refused.reason, refused.sentence, json.dumps(value).encode(), here)
         except ValueError as wrong:
-            sentence = f"a value does not fit an event: {wrong}"
+            sentence = f"a value does not fit an event: {told_of(wrong)}"
             yield Unreadable("values_not_accepted", sentence, json.dumps(value).encode(), here)
 
 

@@ -113,6 +113,25 @@ def test_what_is_older_than_the_book_is_said_before_and_after_it_is_taken(tmp_pa
     assert "before the book opens at" in " ".join(explained.out.split())
 
 
+def test_a_node_list_alone_closes_nothing_and_says_so(tmp_path: Path):
+    at = written(tmp_path / "in", nodes=NODES)
+    how = ["--config", at["config"]]
+    _, *asked, jobs_ = many(
+        tmp_path / "book",
+        [
+            ["ingest", at["nodes"], *how],
+            ["accounts", *how],
+            ["jobs", *how],
+            ["doctor", *how],
+            ["jobs", "--json", *how],
+        ],
+    )
+    for answer in asked:
+        assert "othing is closed yet" in answer.out + answer.err
+        assert "1970" not in answer.out + answer.err
+    assert jobs_.json["watermarks"] == {"lab": None}
+
+
 def test_a_folder_may_hold_other_files_too(tmp_path: Path):
     at = written(tmp_path / "in", jobs=jobs("2026-10-02"))
     (tmp_path / "in" / "picture.png").write_bytes(b"\x89PNG\x00\x01")
