@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import logging
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from streams.kafka.producer import Publisher
     from streams.runtime.worker import Machine
 
+PROGRAM: Final = "tenure"
 CONFIG: Final = "TENURE_CONFIG"
 DATA: Final = "TENURE_DATA"
 CLICKHOUSE: Final = "TENURE_CLICKHOUSE"
@@ -121,12 +123,28 @@ def place(given: Path | None, settings: Settings) -> Place:
     )
 
 
+def demo_place(given: Path | None, settings: Settings) -> Place:
+    """Where a demo is: `--data`, else $TENURE_DATA, else a folder of its own, lest it become the user's book."""
+    own = None if _path(DATA) else _home("XDG_DATA_HOME", ".local/share") / "tenure" / "demo"
+    return place(given or own, settings)
+
+
 def is_default(where: Place) -> bool:
     """Whether a command finds this place without being told: then examples need not name it."""
     try:
         return where == place(None, load_settings(None))
     except ConfigError:
         return False
+
+
+def program() -> str:
+    """What to type to call this program: its name where the shell finds it, else the path it was called by."""
+    called = Path(sys.argv[0])
+    if shutil.which(PROGRAM):
+        return PROGRAM
+    if called.name != PROGRAM:
+        return f"{sys.executable} -m {PROGRAM}"
+    return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
 
 
 def editor() -> str:

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Final
 
 import numpy as np
@@ -40,12 +41,15 @@ def demo(
     days: Annotated[int, typer.Option("--days", min=1, max=60, help="Days of the cluster's life.")] = DAYS,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed is another cluster life.")] = SEED,
     fresh: Annotated[bool, typer.Option("--fresh", help="Throw an earlier demo away and begin anew.")] = False,
-    data: options.Data = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Its folder. Else $TENURE_DATA, else ~/.local/share/tenure/demo."),
+    ] = None,
     config: options.Config = None,
     as_json: options.Json = False,
 ) -> None:
     """Fill an empty book with a simulated cluster, and show what there is to see."""
-    place = wiring.place(data, wiring.load_settings(config))
+    place = wiring.demo_place(data, wiring.load_settings(config))
     begun = wiring.monotonic_s()
     if fresh:
         _remove(place)
@@ -59,9 +63,9 @@ def demo(
         with folding(store, place) as runtime:
             if marker is None or not marker.complete:
                 marker = _load(runtime, place, marker or Marker(seed, days, "", complete=False))
-                output.note(f"Loaded in {wiring.monotonic_s() - begun:.0f} s.")
+                output.note(f"Loaded in {wiring.monotonic_s() - begun:.0f} s, into {place}.")
             else:
-                output.note(f"The demo is there already: {plural(marker.days, 'day')}, seed {marker.seed}.")
+                output.note(f"The demo is there already: {plural(marker.days, 'day')}, seed {marker.seed}, in {place}.")
             tour(store, runtime.processor.ledgers[CLUSTER].book.state, marker.preempted, place, as_json=as_json)
 
 

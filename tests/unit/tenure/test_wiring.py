@@ -33,6 +33,27 @@ def test_the_data_folder_is_the_first_that_is_said(bare: pytest.MonkeyPatch, tmp
     assert wiring.place(Path("~/given"), configured).folder == tmp_path / "given"
 
 
+def test_a_demo_has_a_folder_of_its_own_unless_one_is_said(bare: pytest.MonkeyPatch, tmp_path: Path):
+    configured = Settings(data=Path("/configured"))
+    assert wiring.demo_place(None, configured).folder == tmp_path / ".local/share/tenure/demo"
+    assert wiring.demo_place(Path("/given"), configured).folder == Path("/given")
+    bare.setenv("TENURE_DATA", "/environment")
+    assert wiring.demo_place(None, configured).folder == Path("/environment")
+
+
+def test_the_program_is_called_as_it_was_where_the_shell_does_not_find_it(bare: pytest.MonkeyPatch, tmp_path: Path):
+    bare.setenv("PATH", str(tmp_path / "bin"))
+    bare.setattr("sys.argv", [str(tmp_path / ".venv/bin/tenure")])
+    assert wiring.program() == ".venv/bin/tenure"
+    bare.setattr("sys.argv", [".venv/bin/tenure"])
+    assert wiring.program() == ".venv/bin/tenure"
+    bare.setattr("sys.argv", [str(tmp_path / "tenure/__main__.py")])
+    assert wiring.program().endswith(" -m tenure")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/tenure").touch(mode=0o755)
+    assert wiring.program() == "tenure"
+
+
 def test_the_configuration_is_the_first_that_is_there(bare: pytest.MonkeyPatch, tmp_path: Path):
     assert wiring.load_settings(None) == Settings()
     home = tmp_path / ".config" / "tenure"
