@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 
-YOUNG = 50_000
+YOUNG = 1_000_000
 """Allocations between two looks at the youngest objects."""
 FULL_EVERY = 1_000
 """Looks at the middle generation between two full passes."""
