@@ -84,9 +84,10 @@ def touching(state: State, hours: Collection[int]) -> dict[int, list[str]]:
         return found
     first_s, until_s = min(found), max(found) + HOUR_S
     for name, derived in state.derived.items():
+        spans = [(r.start_s, r.end_s) for r in derived.runs if r.start_s < until_s and r.end_s > first_s]
+        # Most hours waited are not funded.
+        spans += [(w.a_s, w.b_s) for w in derived.waits if w.a_s < until_s and w.b_s > first_s and w.asks]
         touched: dict[int, None] = {}
-        spans = [(r.start_s, r.end_s) for r in derived.runs]
-        spans += [(w.a_s, w.b_s) for w in derived.waits if w.asks]  # most hours waited are not funded
         for a_s, b_s in spans:
             touched.update(dict.fromkeys(range(hour_floor_s(max(a_s, first_s)), min(b_s, until_s), HOUR_S)))
         for hour_s in touched:

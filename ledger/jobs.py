@@ -103,13 +103,21 @@ class Attempt:
         self.idle = statement
         return True
 
+    @property
+    def restarts(self) -> bool:
+        """Whether more than one start is told of, so that it depends on the ends which one counts."""
+        if self.full is None:
+            return len(self.starts) > 1
+        return bool(self.starts) and self.starts[-1][:3] > self.full[:3]
+
     def life(self, of_job: Sequence[End] = ()) -> Life:
         """What counts of its starts and ends, `of_job` being those told of the job alone (docs/accounting.md §1)."""
-        full = self.full
-        of_full = None if full is None else end_of(full)
-        ends = self.ends if of_full is None else (of_full, *self.ends)
-        if not self.starts:
-            return Life(None, ends[-1] if ends else None, None)
+        full, ends = self.full, self.ends
+        if full is not None and (of_full := end_of(full)) is not None:
+            ends = (of_full, *ends)
+        if not self.restarts:  # of most one start is told
+            start = self.starts[0] if self.starts and full is None else None
+            return Life(start, ends[-1] if ends else None, None)
         starts = self.starts if full is None else tuple(s for s in self.starts if s[:3] > full[:3])
         again = _second(starts, (*ends, *of_job), None if full is None else full.started_s)
         if again is not None:
@@ -130,7 +138,9 @@ class Attempt:
 
     def started_s(self, of_job: Sequence[End] = ()) -> int | None:
         """When it began, as far as anybody told."""
-        start = self.life(of_job).start if self.starts else None
+        if self.full is None and len(self.starts) == 1:
+            return self.starts[0].at_s
+        start = self.life(of_job).start if self.restarts else None
         if start is not None:
             return start.at_s
         return self.full.started_s if self.full is not None else None
@@ -220,7 +230,7 @@ class JobFacts:
         if self.ended or (len(self.attempts) > 1 and not self.submitted):
             return True
         for attempt in self.attempts.values():
-            if len(attempt.starts) > 1 or (attempt.starts and attempt.full is not None):
+            if attempt.restarts:
                 return True
             end = attempt.life().end
             if end is not None and end.outcome == "node_failure":
@@ -263,10 +273,9 @@ class JobFacts:
         """The second start of each attempt that has one."""
         found: dict[str, Start] = {}
         for name, attempt in self.attempts.items():
-            if len(attempt.starts) > 1 or (attempt.starts and attempt.full is not None):
-                again = attempt.life(self.ended).again
-                if again is not None:
-                    found[name] = again
+            again = attempt.life(self.ended).again if attempt.restarts else None
+            if again is not None:
+                found[name] = again
         return found
 
     def record(self) -> tuple[Any, ...]:

@@ -250,8 +250,11 @@ def _doubt_opening(book: Book, event: ClusterEvent, job: str, attempt_name: str)
     """Remark on a run that was over before the book opens, and say if it is one: nothing of it is booked."""
     opens_s, facts = book.state.opens_s, book.state.jobs[job]
     attempt = facts.attempts[attempt_name]
-    start_s, end = attempt.started_s(facts.ended), attempt.life(facts.ended).end
-    if opens_s is None or start_s is None or end is None or max(start_s, end.at_s) > opens_s:
+    end = attempt.life(facts.ended).end
+    if opens_s is None or end is None or end.at_s > opens_s:
+        return False
+    start_s = attempt.started_s(facts.ended)
+    if start_s is None or start_s > opens_s:
         return False
     sentence = (
         f"the run ended {instant(end.at_s):%Y-%m-%d %H:%M} UTC, before the book opens at "

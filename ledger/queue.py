@@ -54,7 +54,7 @@ def queued(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> list[tuple[int, int
     for run in runs:
         attempt = facts.attempts[run.attempt]
         full = attempt.full
-        if attempt.starts and (second := attempt.life(facts.ended).again) is not None:
+        if attempt.restarts and (second := attempt.life(facts.ended).again) is not None:
             marks.append((second.at_s, False))
         if full is not None:
             asked = full.eligible_s if full.eligible_s is not None else full.submitted_s
