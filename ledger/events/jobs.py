@@ -214,7 +214,7 @@ class RunObservedData(ClusterData):
     @model_validator(mode="after")
     def _ends_after_start(self) -> RunObservedData:
         if self.ended_at is not None and self.ended_at < self.started_at:
-            msg = "end_before_start: the run ends before it starts"
+            msg = "end_before_start: the run ends before it starts; correct the record at its source and send it again"
             raise ValueError(msg)
         return self
 
