@@ -20,7 +20,7 @@ from ledger.store.protocol import Samples, Store
 from streams.intake import Record, from_archive
 from streams.processor import Folded, Processor
 from streams.runtime.patience import Insist, at_once
-from streams.runtime.samples import Sums, columns_of
+from streams.runtime.samples import SUMMED_AGAIN_S, Sums, columns_of
 
 BATCH: Final = 20_000
 """Records folded between two writes while catching up: large enough that inserts cost little."""
@@ -68,7 +68,8 @@ class Keeper:
                 found.append(self._keep([from_archive(a) for a in archived]))
         if found:
             for cluster, ledger in self.processor.ledgers.items():
-                self._sums.resumed(cluster, ledger.book.state.closed_until_s)
+                state = ledger.book.state
+                self._sums.due(cluster, state.closed_hours(state.closed_until_s - SUMMED_AGAIN_S, state.closed_until_s))
             self.save()
         return found
 

@@ -6,12 +6,13 @@ import pytest
 
 from ledger.store.errors import StoreError, StoreFull
 from ledger.store.protocol import Store
-from ledger.units import DAY_S
+from ledger.units import DAY_S, epoch_us
+from streams.intake import record
 from streams.runtime.embedded import LOG
 from streams.verify import verify
 from tests.contract.runtime.books import SUMS, contents, samples
 from tests.contract.runtime.conftest import Start
-from tests.contract.runtime.feeds import seeded
+from tests.contract.runtime.feeds import NOW, seeded, told
 from tests.contract.runtime.frail import Fault, Frail
 from tests.support.chdb import fresh_store
 
@@ -132,3 +133,22 @@ def test_an_input_that_breaks_off_loses_nothing_that_came_before(store: Store, s
     runtime.ingest(LINES[done:60])
     assert [e.raw for e in store.read_events(*LOG, -1, 1_000)] == LINES[:60]
     assert not verify(store).errors
+
+
+def test_a_restart_sums_no_samples_of_hours_before_the_book_opens(store: Store, start: Start):
+    """An undisturbed writer does not either: nothing is posted there."""
+    policy = {"cluster": "north", "opens_at": "2026-03-02T02:00:00Z", "author": "ann", "reason": "it begins there"}
+    node = {"cluster": "north", "node": "n1", "gpu_type": "a100", "gpus_milli": 2000, "state": "available"}
+    job = {"cluster": "north", "job": "j", "attempt": "1", "placements": [{"node": "n1", "gpus_milli": 2000}]}
+    tick = {"cluster": "north", "at": "2026-03-02T05:06:00Z"}
+    lines = [
+        told("policy.set", "p", policy, time="2026-03-02T00:00:00Z"),
+        told("node.observed", "n", node, time="2026-03-02T00:00:00Z"),
+        told("job.started", "s", job, time="2026-03-02T00:10:00Z"),
+        told("clock.ticked", "t", tick, time="2026-03-02T05:06:00Z"),
+    ]
+    store.write_samples(samples())
+    store.append([record(line, LOG, n, epoch_us(NOW)).archived for n, line in enumerate(lines)])
+    start(store)
+    hours = store.query("SELECT DISTINCT toHour(hour) FROM run_gpu_hours FINAL WHERE gone = 0 ORDER BY ALL").rows
+    assert hours == [(2,), (3,), (4,)]
