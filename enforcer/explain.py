@@ -75,11 +75,6 @@ def _worse(chosen: tuple[int, ...], other: tuple[int, ...]) -> str:
     return "it is as good, and later by name"
 
 
-def closed(plan_closed: dict[str, int]) -> str:
-    """Who was closed to an asker, by why, as a phrase."""
-    return "; ".join(f"{number} {CLOSED[why]}" for why, number in sorted(plan_closed.items()))
-
-
 def _ratio(ratio: Ratio) -> str:
     return f"{ratio.display():.3f}"
 

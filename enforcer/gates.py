@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -68,7 +67,7 @@ def _waited(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]
 
 
 def _room(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
-    fits = sum(_pieces(asker, node.spare_milli) for node in snapshot.nodes)
+    fits = sum(asker.pieces_in(node.spare_milli) for node in snapshot.nodes)
     if fits >= asker.pieces:
         yield Refusal(
             asker.job, FITS, "fits", "it fits on what is free or being freed: the scheduler only has to start it"
@@ -76,11 +75,7 @@ def _room(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
 
 
 def _placeable(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
-    usable = sorted(node.size_milli for node in snapshot.nodes if node.usable)
-    if asker.apart:
-        enough = len(usable) - bisect_left(usable, asker.piece_milli) >= asker.pieces
-    else:
-        enough = sum(size // asker.piece_milli for size in usable) >= asker.pieces
+    enough = sum(asker.pieces_in(node.size_milli) for node in snapshot.nodes if node.usable) >= asker.pieces
     if not enough:
         yield Refusal(
             asker.job, PLACEABLE, "not_placeable", "no set of healthy nodes could hold it, even if all were free"
@@ -94,8 +89,3 @@ def _free_to_plan(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
         yield Refusal(
             asker.job, BACK_OFF, "back_off", "its last plan failed, and it waits before another", asker.not_before_s
         )
-
-
-def _pieces(asker: Asker, free_milli: int) -> int:
-    fits = free_milli // asker.piece_milli
-    return min(fits, 1) if asker.apart else fits

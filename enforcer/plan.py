@@ -18,7 +18,7 @@ from enforcer.gates import Refusal, refusals
 from enforcer.rules import Rules
 from enforcer.selection import exact, greedy
 from enforcer.selection.problem import Problem
-from enforcer.snapshot import Asker, Node, Snapshot, Unit
+from enforcer.snapshot import Asker, Node, Snapshot, Unit, by_node
 from ledger.ranking import Ratio
 from ledger.tree import lineage
 
@@ -47,8 +47,8 @@ class Alternative:
 class Plan:
     """Who yields to an asker, where it then fits, and the whole reason.
 
-    `before` and `after` are ρ on the asker's path without and with its contract. `predicates` are the tests the plan
-    passed, in words, with the numbers.
+    `before` and `after` are ρ on the asker's path without and with its contract; `windows` says over how many windows
+    R1 looked, and `closed` of units that were not to be had why.
     """
 
     asker: Asker
@@ -138,10 +138,7 @@ def _alternatives(problem: Problem, chosen: frozenset[str]) -> Iterator[Alternat
 def _promised(snapshot: Snapshot, asker: Asker, hosts: tuple[tuple[str, int], ...], gone: tuple[Unit, ...]) -> Snapshot:
     """The snapshot with a plan's nodes promised and its victims on their way out."""
     taken = {name: pieces * asker.piece_milli for name, pieces in hosts}
-    freed: dict[str, int] = {}
-    for unit in gone:
-        for name, milli in unit.placements:
-            freed[name] = freed.get(name, 0) + milli
+    freed = by_node(gone)
     names = {unit.name for unit in gone}
     return replace(
         snapshot,

@@ -6,7 +6,7 @@ the own part `.` of an account with children. `ledger` knows where these come fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Protocol
@@ -59,6 +59,15 @@ class Unit:
         return sum(milli for _, milli in self.placements)
 
 
+def by_node(units: Iterable[Unit]) -> dict[str, int]:
+    """Milli-GPUs that units hold, by node."""
+    found: dict[str, int] = {}
+    for unit in units:
+        for node, milli in unit.placements:
+            found[node] = found.get(node, 0) + milli
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Asker:
     """Work that waits and asks for GPUs: `pieces` of `piece_milli` each, at most one on a node if `apart`.
@@ -83,6 +92,11 @@ class Asker:
     def gpus_milli(self) -> int:
         """All it asks for."""
         return self.pieces * self.piece_milli
+
+    def pieces_in(self, milli: int) -> int:
+        """How many of its pieces a node holds that has so much for it."""
+        fits = milli // self.piece_milli
+        return min(fits, 1) if self.apart else fits
 
     @property
     def contract_gpu_ms(self) -> int:

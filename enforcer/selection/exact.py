@@ -18,7 +18,7 @@ from scipy.sparse import coo_array, csr_array, vstack
 
 from enforcer.classes import Class
 from enforcer.selection.problem import Choice, Problem, minimal
-from enforcer.snapshot import Node
+from enforcer.snapshot import Node, by_node
 
 SURE: Final = 1e-6
 """HiGHS may overstep a bound by so much; bounds that must hold exactly are drawn in by it, and checked."""
@@ -46,10 +46,7 @@ class _Model:
     def __init__(self, problem: Problem, choices: Sequence[Choice]) -> None:
         self.problem = problem
         asker = problem.asker
-        freed: dict[str, int] = {}
-        for choice in choices:
-            for name, milli in choice.unit.placements:
-                freed[name] = freed.get(name, 0) + milli
+        freed = by_node(choice.unit for choice in choices)
         self.nodes = [n for n in problem.nodes if problem.pieces_on(n, freed.get(n.name, 0))]
         hosts = {node.name for node in self.nodes}
         self.choices = [c for c in choices if any(name in hosts for name, _ in c.unit.placements)]

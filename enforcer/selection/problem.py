@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from enforcer.classes import Class
-from enforcer.snapshot import Asker, Node, Unit
+from enforcer.snapshot import Asker, Node, Unit, by_node
 from ledger.units import GPU_MILLI, HOUR_S
 
 GPU_HOUR_MS: Final = GPU_MILLI * HOUR_S
@@ -46,17 +46,11 @@ class Problem:
 
     def pieces_on(self, node: Node, freed_milli: int) -> int:
         """How many of the asker's pieces the node holds once so much more is free."""
-        fits = (node.spare_milli + freed_milli) // self.asker.piece_milli if node.usable else 0
-        return min(fits, 1) if self.asker.apart else fits
+        return self.asker.pieces_in(node.spare_milli + freed_milli) if node.usable else 0
 
     def freed(self, chosen: Collection[str]) -> dict[str, int]:
         """Milli-GPUs by node that these units give free."""
-        found: dict[str, int] = {}
-        for choice in self.choices:
-            if choice.unit.name in chosen:
-                for node, milli in choice.unit.placements:
-                    found[node] = found.get(node, 0) + milli
-        return found
+        return by_node(choice.unit for choice in self.choices if choice.unit.name in chosen)
 
     def fits(self, chosen: Collection[str]) -> bool:
         """Whether the asker has room once these units are gone."""

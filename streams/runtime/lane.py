@@ -23,8 +23,6 @@ WAITING: Final = 2_000
 """Records that may wait before Faust is held back: some more than one batch."""
 SAVING_SHARE: Final = 20
 """A checkpoint is made no more often than leaves it one part in so many of the time."""
-
-
 LONGEST_S: Final = 60.0
 """But at least once a minute."""
 IDLE_S: Final = 10.0

@@ -13,6 +13,7 @@ from ledger.checkpoint import Partition
 from ledger.store.protocol import Store
 from streams.batches import split
 from streams.intake import Record, record
+from streams.processor import Processor
 from streams.runtime.keeper import BATCH, Keeper
 from streams.runtime.patience import Patience
 
@@ -34,7 +35,6 @@ class Owner:
         self._patience = patience
         self.partition: Final = partition
         self._keeper = patience.insist(self._open)
-        self.processor = self._keeper.processor
         self.unsaved = False
         self.unsettled: Final = True
         """The views may show another generation at any time."""
@@ -43,6 +43,11 @@ class Owner:
         keeper = Keeper(self._store, self._store.live_generation(), self.partition, self._patience.insist)
         keeper.catch_up()
         return keeper
+
+    @property
+    def processor(self) -> Processor:
+        """The books of the partition's clusters."""
+        return self._keeper.processor
 
     @property
     def next_offset(self) -> int:
@@ -72,7 +77,6 @@ class Owner:
         self.unsaved = False
         if self._patience.insist(self._store.live_generation) != self._keeper.generation:
             self._keeper = self._patience.insist(self._open)
-            self.processor = self._keeper.processor
 
 
 def _batches(messages: Iterator[Message], partition: Partition) -> Iterator[list[Record]]:
