@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ledger.hourly import hour_book, node_sums
-from ledger.queue import queued, queued_since
 from ledger.state import Derived, State
 from ledger.statements import cause_of
 from ledger.units import FOREVER_S, HOUR_S
@@ -101,7 +100,7 @@ def _over(state: State, name: str, horizon_s: int) -> bool:
     derived = state.read(name)
     if any(r.end_s >= horizon_s for r in derived.runs) or any(w.b_s >= horizon_s for w in derived.waits):
         return False
-    if queued_since(queued(facts, derived.runs)) is not None:
+    if derived.queued_since is not None:
         return False  # held: it waits for nobody's capacity, but it may start
     told = [s.at_s for s in facts.submitted] + [u.at_s for u in facts.updated] + [e.at_s for e in facts.ended]
     for attempt in facts.attempts.values():

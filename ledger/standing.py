@@ -15,7 +15,7 @@ from ledger.demand import NO_NODES, placeable
 from ledger.hourly import claims_of, grants_of
 from ledger.hours import CHARGED, CLAIM, GRANT, REFUNDED
 from ledger.jobs import JobFacts
-from ledger.queue import Wait, queued, queued_since
+from ledger.queue import Wait
 from ledger.ranking import WEIGHT_BITS, Decay, Pending, Ranked, Ratio, Sliding, Weighting, rank, weight
 from ledger.runs import (
     INTERRUPTIBLE,
@@ -307,7 +307,7 @@ def _maybe_waiting(state: State) -> Iterator[str]:
 def _entries(state: State, jobs: Iterable[str]) -> Iterator[QueueEntry]:
     for name in jobs:
         facts, derived = state.jobs[name], state.read(name)
-        since_s = queued_since(queued(facts, derived.runs))
+        since_s = derived.queued_since
         if since_s is not None:
             entry = _entry(state, facts, derived, since_s)
             if entry is not None:

@@ -16,7 +16,7 @@ from ledger.hours import Hour
 from ledger.jobs import JobFacts
 from ledger.nodes import Node
 from ledger.policy import Policies, Policy
-from ledger.queue import Wait, waits
+from ledger.queue import Wait, queued, waits
 from ledger.runs import DerivedRun, derive
 from ledger.statements import NodeStatement
 from ledger.tree import Grant, Shares, ShareTree
@@ -29,13 +29,20 @@ _NO_END = -1
 
 
 class Derived(NamedTuple):
-    """A job as booked: its runs and its waits."""
+    """A job as booked: its runs, its waits, and the stretches [from, until) in which it is in the queue."""
 
     runs: tuple[DerivedRun, ...]
     waits: tuple[Wait, ...]
+    queued: tuple[tuple[int, int], ...]
+
+    @property
+    def queued_since(self) -> int | None:
+        """Since when the job is in the queue; None if it is not."""
+        spans = self.queued
+        return spans[-1][0] if spans and spans[-1][1] == FOREVER_S else None
 
 
-NOTHING = Derived((), ())
+NOTHING = Derived((), (), ())
 
 
 @dataclass(slots=True)
@@ -146,7 +153,8 @@ class State:
         facts = self.jobs[name]
         self._unplace(name)
         runs = derive(facts, self)
-        self.derived[name] = Derived(runs, waits(facts, runs))
+        spans = queued(facts, runs)
+        self.derived[name] = Derived(runs, waits(facts, runs, spans), spans)
         self.stale.pop(name, None)
         self._place(name)
 

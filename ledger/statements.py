@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ledger.events import (
     GpuIdleObserved,
@@ -146,9 +146,13 @@ Statement = NodeStatement | Submitted | Updated | Full | Start | End | Toggle | 
 S = TypeVar("S", NodeStatement, Submitted, Updated, Full, Start, End, Toggle, Idle)
 
 
+_ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
+"""Kept, because `json.dumps` makes a new one at every call."""
+
+
 def canonical(record: object) -> bytes:
     """The canonical bytes of a record of tuples, text, integers, booleans and None."""
-    return json.dumps(record, separators=(",", ":"), ensure_ascii=True).encode()
+    return _ENCODE(record).encode()
 
 
 def digest(record: object) -> int:

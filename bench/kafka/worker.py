@@ -143,6 +143,8 @@ def main(task: Task) -> None:
         store = stack.enter_context(wiring.open_store(wiring.Place(folder, task.server or None)))
         publisher = stack.enter_context(wiring.open_publisher(task.address))
         machine = stack.enter_context(wiring.machine(600.0))
+        with wiring.open_admin(task.address) as admin:
+            store.settle_log(admin.home())
         rows = Rows(store)
         telling = letters.telling(store, lambda found: letters.tell(publisher, found))
 

@@ -49,8 +49,8 @@ class Placement(Data):
 
 
 def _a_million_gpus_at_most(placements: tuple[Placement, ...]) -> tuple[Placement, ...]:
-    """Sums of an hour must fit 64 bits, so one run holds no more than a node may have."""
-    if sum(p.gpus_milli for p in placements) > MOST_MILLI:
+    """Sums of an hour must fit 64 bits, so one run holds no more than a node may have, as each placement does."""
+    if len(placements) > 1 and sum(p.gpus_milli for p in placements) > MOST_MILLI:
         msg = "the placements hold more than a million GPUs together: is `gpus_milli` in milli-GPUs?"
         raise ValueError(msg)
     return placements

@@ -9,7 +9,7 @@ from ledger.facts import records
 from ledger.queue import Wait
 from ledger.rows import AccountHour, ClusterHour, NodeHour, OpenHour, Posting, Run
 from ledger.runs import derive
-from ledger.state import Derived
+from ledger.state import NOTHING, Derived
 from ledger.statements import Terms, cause_of
 from ledger.units import FOREVER_S
 from tests.support.folded import Folded, folded
@@ -245,13 +245,13 @@ def wait(a: int, b: int) -> Wait:
 
 @pytest.mark.parametrize(("until", "live"), [(99, True), (100, False), (101, False)])
 def test_a_job_is_live_while_it_may_touch_a_later_hour(until: int, live: bool):
-    assert still_live(Derived((), (wait(0, 50), wait(60, 100))), until) is live
-    assert not still_live(Derived((), ()), until)
+    assert still_live(Derived((), (wait(0, 50), wait(60, 100)), ()), until) is live
+    assert not still_live(NOTHING, until)
 
 
 @pytest.mark.parametrize(("until", "live"), [(99, True), (100, False)])
 def test_a_run_is_live_until_it_ends(until: int, live: bool):
-    assert still_live(Derived(derive(job(starts={"1": 50}, ends={"1": 100}), World()), ()), until) is live
+    assert still_live(Derived(derive(job(starts={"1": 50}, ends={"1": 100}), World()), (), ()), until) is live
 
 
 def test_a_settled_job_is_looked_at_no_more_until_something_is_said_of_it():

@@ -41,7 +41,7 @@ from tests.support.world import World, job
 
 
 def reading(**told: Any) -> Derived:
-    return Derived(derive(job(**told), World()), ())
+    return Derived(derive(job(**told), World()), (), ())
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_how_far_a_change_reaches(old: dict[str, Any], new: dict[str, Any], span
 
 
 def waiting(*spans: tuple[int, int], milli: int = 1000) -> Derived:
-    return Derived((), tuple(Wait(a, b, Terms(gpus_milli=milli), 0) for a, b in spans))
+    return Derived((), tuple(Wait(a, b, Terms(gpus_milli=milli), 0) for a, b in spans), ())
 
 
 @pytest.mark.parametrize(

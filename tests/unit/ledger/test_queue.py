@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from ledger.jobs import JobFacts
-from ledger.queue import Wait, queued, queued_since, waits
+from ledger.queue import Wait, queued, waits
 from ledger.runs import DerivedRun, derive
+from ledger.state import Derived
 from ledger.statements import End, Full, Start, Submitted, Terms, Updated
 from ledger.units import FOREVER_S
 from tests.support.world import World, stamped
@@ -47,8 +48,13 @@ def runs_of(facts: JobFacts) -> tuple[DerivedRun, ...]:
     return derive(facts, World())
 
 
+def waits_of(facts: JobFacts) -> tuple[Wait, ...]:
+    runs = runs_of(facts)
+    return waits(facts, runs, queued(facts, runs))
+
+
 def spans(facts: JobFacts) -> list[tuple[int, int]]:
-    return [(wait.a_s, wait.b_s) for wait in waits(facts, runs_of(facts))]
+    return [(wait.a_s, wait.b_s) for wait in waits_of(facts)]
 
 
 RESUMABLE = {10: ASKED._replace(resumable=True)}
@@ -98,7 +104,7 @@ def test_held_later_and_asked_again(told: dict[str, Any], expected: list[tuple[i
 
 def test_terms_of_a_wait_are_those_at_its_begin():
     facts = job(updated={30: {"gpus_milli": 2000}, 60: {"gpus_milli": 9000}}, attempts=((50, None, ""),))
-    found = waits(facts, runs_of(facts))
+    found = waits_of(facts)
     assert [(w.a_s, w.b_s, w.terms.gpus_milli, w.submitted_s) for w in found] == [
         (10, 30, 1000, 10),
         (30, 50, 2000, 10),
@@ -131,7 +137,7 @@ def observed(*told: Full) -> JobFacts:
     ],
 )
 def test_a_run_that_was_only_observed(told: Full, expected: list[tuple[int, int]], asked: int | None):
-    found = waits(observed(told), runs_of(observed(told)))
+    found = waits_of(observed(told))
     assert [(w.a_s, w.b_s) for w in found] == expected
     assert [w.submitted_s for w in found] == [asked for _ in expected]
     for wait in found:  # it waits for what it then got
@@ -142,7 +148,7 @@ def test_between_two_observed_runs_the_terms_are_of_the_next():
     second = full(190, 120)
     second = second._replace(terms=second.terms._replace(gpus_milli=7000))
     facts = observed(full(100, 50, submitted=20, end=90), second)
-    found = waits(facts, runs_of(facts))
+    found = waits_of(facts)
     assert [(w.a_s, w.b_s, w.terms.gpus_milli, w.submitted_s) for w in found] == [
         (20, 50, 3000, 20),
         (90, 120, 7000, 120),
@@ -151,7 +157,7 @@ def test_between_two_observed_runs_the_terms_are_of_the_next():
 
 def test_after_the_last_observed_run_the_terms_are_of_the_last():
     facts = observed(full(100, 50, submitted=20, end=90))
-    assert [(w.a_s, w.b_s, w.terms.gpus_milli) for w in waits(facts, runs_of(facts))] == [
+    assert [(w.a_s, w.b_s, w.terms.gpus_milli) for w in waits_of(facts)] == [
         (20, 50, 3000),
         (90, FOREVER_S, 3000),
     ]
@@ -175,4 +181,4 @@ def test_what_is_asked_while_another_attempt_runs_opens_nothing():
 )
 def test_since_when_a_job_is_in_the_queue_held_or_not(told: dict[str, Any], since: int | None):
     facts = job(**told)
-    assert queued_since(queued(facts, runs_of(facts))) == since
+    assert Derived((), (), queued(facts, runs_of(facts))).queued_since == since
