@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from ledger.checkpoint import Checkpoint, Partition, Position
+from ledger.archive import DeadLetter
+from ledger.checkpoint import Checkpoint, Partition, Position, by_cluster
 from ledger.facts import decode, encode
 from ledger.store.protocol import Store, Table
 from streams.directory import differing
 from streams.replay import Progress, Replayed, replay, sum_samples
+from streams.topics import DIRECTORY
 
 SCRATCH: Final = "verify"
 """The generation the log is folded into to be compared; dropped afterwards."""
@@ -68,22 +70,30 @@ SUMS: Final = {
 }
 """Queries that find nothing in a book that is right."""
 
-EXAMPLES = 5
+EXAMPLES: Final = 5
+WHOLE_AT_LAST: Final = 50
+"""So often checkpoints are read that a writer is just replacing."""
 
 
-def verify(store: Store, progress: Progress | None = None) -> Report:
-    """Check the live generation. Writes a scratch generation and drops it again."""
+def verify(store: Store, progress: Progress | None = None, *, going_on: bool = False) -> Report:
+    """Check the live generation. Writes a scratch generation and drops it again.
+
+    `going_on`: somebody writes meanwhile. Then it is the book up to its checkpoints that is checked, of the log and of
+    the rows; the sums are those of the log folded anew, which the stored rows must equal.
+    """
     report = Report()
     generation = store.live_generation()
-    for name, sentence in SUMS.items():
-        _add(report, name.removeprefix("check_"), sentence, store.query(name, {"generation": generation}))
-    checkpoints = store.checkpoints(generation)
-    _log(report, store, checkpoints)
+    checkpoints = _whole(store, generation)
+    if not going_on:
+        _sums(report, store, generation)
+    _log(report, store, checkpoints, going_on=going_on)
     _data(report, store, generation)
     store.drop_generation(SCRATCH)
     try:
         anew = replay(store, SCRATCH, until=_until(checkpoints), progress=progress)
-        _compare(report, store, generation, checkpoints, anew)
+        if going_on:
+            _sums(report, store, SCRATCH)
+        _compare(report, store, generation, checkpoints, anew, going_on=going_on)
     finally:
         store.drop_generation(SCRATCH)
     report.anchor = {
@@ -92,6 +102,22 @@ def verify(store: Store, progress: Progress | None = None) -> Report:
         for name, c in of_partition.items()
     }
     return report
+
+
+def _whole(store: Store, generation: str) -> Checkpoints:
+    """The checkpoints, all of one save: that of '' is written last, so no other is ahead of it then."""
+    found = store.checkpoints(generation)
+    for _ in range(WHOLE_AT_LAST):
+        ends = _until(found)
+        if all(_order(c.position) <= _order(ends[at]) for at in ends for c in found[at].values()):
+            break
+        found = store.checkpoints(generation)
+    return found
+
+
+def _sums(report: Report, store: Store, generation: str) -> None:
+    for name, sentence in SUMS.items():
+        _add(report, name.removeprefix("check_"), sentence, store.query(name, {"generation": generation}))
 
 
 def _until(checkpoints: Checkpoints) -> dict[Partition, Position]:
@@ -109,8 +135,8 @@ def _row(columns: tuple[str, ...], row: tuple[object, ...]) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(columns, row, strict=True))
 
 
-def _log(report: Report, store: Store, checkpoints: Checkpoints) -> None:
-    """Offsets without gaps, and no record that the checkpoints do not count."""
+def _log(report: Report, store: Store, checkpoints: Checkpoints, *, going_on: bool) -> None:
+    """Offsets without gaps, and no record that the checkpoints do not count; while it goes on there always are some."""
     for topic, partition, events, records, first, last in store.query("check_log").rows:
         report.events += int(str(events))
         if (int(str(first)), int(str(records))) != (0, int(str(last)) + 1):
@@ -120,7 +146,9 @@ def _log(report: Report, store: Store, checkpoints: Checkpoints) -> None:
             )
             report.findings.append(Finding("error", "log_gap", sentence, 1))
     counted = sum(c.events for found in checkpoints.values() for c in found.values())
-    if report.events != counted:
+    if going_on:
+        report.events = counted
+    elif report.events != counted:
         sentence = (
             f"the log holds {report.events} events and the checkpoints count {counted}; if a run was interrupted, "
             "any command that opens the book folds the rest: then verify again"
@@ -149,9 +177,12 @@ def _data(report: Report, store: Store, generation: str) -> None:
     _add(report, "id_reused", sentence, store.query("check_id_reused"), "warning")
 
 
-def _compare(report: Report, store: Store, generation: str, checkpoints: Checkpoints, anew: Replayed) -> None:
+def _compare(
+    report: Report, store: Store, generation: str, checkpoints: Checkpoints, anew: Replayed, *, going_on: bool
+) -> None:
     """The stored rows, hashes and dead letters against those of the log folded anew."""
-    for difference in store.compare_generations(generation, SCRATCH):
+    settled = {name: found.seq for name, found in by_cluster(checkpoints).items()} if going_on else None
+    for difference in store.compare_generations(generation, SCRATCH, settled=settled):
         count = difference.only_in_a + difference.only_in_b
         sentence = (
             f"{difference.table} is not what the log comes to: {difference.only_in_a} rows too many or changed, "
@@ -165,8 +196,9 @@ def _compare(report: Report, store: Store, generation: str, checkpoints: Checkpo
         sentence = f"{len(anew.misfiled)} records of the log are filed under something else than their bytes say"
         places = tuple(f"{a.topic}/{a.partition} at {a.offset}" for a in anew.misfiled[:EXAMPLES])
         report.findings.append(Finding("error", "misfiled", sentence, len(anew.misfiled), places))
-    _dead_letters(report, store, anew)
-    _directory(report, store, anew)
+    _dead_letters(report, store, anew, _until(checkpoints) if going_on else {})
+    if not going_on or _at_its_end(store, checkpoints):
+        _directory(report, store, anew)
     _samples(report, store, generation, anew)
 
 
@@ -222,9 +254,15 @@ def _order(at: Position) -> tuple[int, int]:
     return at.offset, at.index
 
 
-def _dead_letters(report: Report, store: Store, anew: Replayed) -> None:
+def _dead_letters(report: Report, store: Store, anew: Replayed, ends: dict[Partition, Position]) -> None:
+    """Those of the log; of partitions with an end, those up to it."""
     topics = {letter.topic for letter in anew.dead_letters} | {str(row[0]) for row in store.query("check_log").rows}
-    kept = {letter for letter in store.dead_letters(limit=10_000_000) if letter.topic in topics}
+    kept = {
+        letter
+        for letter in store.dead_letters(limit=10_000_000)
+        if letter.topic in topics
+        and ((end := ends.get(Partition(letter.topic, letter.partition))) is None or _place(letter) <= _order(end))
+    }
     made = set(anew.dead_letters)
     if kept != made:
         sentence = (
@@ -232,6 +270,17 @@ def _dead_letters(report: Report, store: Store, anew: Replayed) -> None:
             f"{len(made - kept)} missing"
         )
         report.findings.append(Finding("error", "dead_letters", sentence, len(kept ^ made)))
+
+
+def _place(letter: DeadLetter) -> tuple[int, int]:
+    return letter.offset, letter.index
+
+
+def _at_its_end(store: Store, checkpoints: Checkpoints) -> bool:
+    """Whether all that is said of the directory is folded: of a name, only the latest word is kept."""
+    ends = _until(checkpoints)
+    said = [at for at in ends if at.topic == DIRECTORY.name] or ends
+    return all(store.last_offset(*at) <= ends[at].offset for at in said)
 
 
 def _directory(report: Report, store: Store, anew: Replayed) -> None:

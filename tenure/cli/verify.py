@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -17,8 +17,6 @@ from tenure.cli.desk import Desk, reading, unfolded
 from tenure.cli.queries import read
 from tenure.cli.text import count, plural
 
-LOOKS: Final = 3
-
 
 def verify(
     anchor: Annotated[
@@ -31,7 +29,7 @@ def verify(
     """Check the stored book against itself and against its log, folded anew. 0: clean; 1: findings."""
     with reading(data, config) as desk:
         events = sum(c.events for c in desk.checkpoints.values())
-        found = _at_rest(desk.store, events) if fed(desk.store) else verified(desk.store, events)
+        found = _going_on(desk.store, events) if fed(desk.store) else verified(desk.store, events)
         watermarks, caption = desk.watermarks(), desk.as_of()
         if anchor is not None:
             _write_anchor(anchor, found, desk)
@@ -44,25 +42,14 @@ def verify(
         raise typer.Exit(exits.FINDINGS)
 
 
-def _at_rest(store: ClickHouse, events: int) -> Report:
-    """The check of a book that workers go on with: what is between its log and its checkpoints is no error of it."""
-    found, moved = _looked(store, events)
-    for _ in range(LOOKS - 1):
-        if found.errors and moved:
-            found, moved = _looked(store, events)
-    if found.errors and moved:
-        output.note(
-            "Workers went on while this looked, so what it found may be theirs: stop them, or verify when less comes.",
-            style="yellow",
-        )
-    return found
-
-
-def _looked(store: ClickHouse, events: int) -> tuple[Report, bool]:
-    """What was found, and whether the book went on meanwhile or had still to."""
+def _going_on(store: ClickHouse, events: int) -> Report:
+    """The check of a book that workers write: what is between its log and its checkpoints is no error of it."""
     before, behind = _stand(store), unfolded(store)
     found = verified(store, events)
-    return found, bool(behind or unfolded(store) or _stand(store) != before)
+    if found.errors and (behind or unfolded(store) or _stand(store) != before):
+        output.note("Workers went on while this looked: it looks again, at what the checkpoints speak of.")
+        found = verified(store, events, going_on=True)
+    return found
 
 
 def _stand(store: ClickHouse) -> object:
@@ -70,11 +57,11 @@ def _stand(store: ClickHouse) -> object:
     return store.query(read("folded")).rows
 
 
-def verified(store: Store, events: int) -> Report:
+def verified(store: Store, events: int, *, going_on: bool = False) -> Report:
     """The check, with its progress."""
     with output.bars() as bars:
         bar = bars.bar("Folding the log anew", events)
-        found = check(store, bar.advance)
+        found = check(store, bar.advance, going_on=going_on)
         bar.done()
     return found
 

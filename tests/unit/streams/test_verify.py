@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import pytest
@@ -210,6 +211,25 @@ def test_faults_of_the_data_are_warnings():
     assert counts.keys() >= {"overbooked", "placement_over_node", "unknown_node"}
     assert [(counts["overbooked"],)] == over
     assert counts["overbooked"] > 0
+
+
+@pytest.mark.parametrize("tampering", [None, OF_THE_FOLD[0]], ids=["untouched", "a posting changed"])
+def test_a_book_that_is_written_meanwhile_is_judged_up_to_its_checkpoints(tampering: Tampering | None):
+    with fresh_store() as store:
+        writer = Embedded(store, clock)
+        writer.ingest(LINES[: len(LINES) // 2])
+        if tampering is not None:
+            store._command(tamper(store, "changed", tampering))
+        rest = iter(LINES[len(LINES) // 2 :])
+
+        def goes_on(_: int) -> None:
+            writer.ingest(islice(rest, 50))
+
+        goes_on(0)
+        report = verify(store, goes_on, going_on=True)
+        assert len(list(rest)) < len(LINES) // 2 - 50, "nothing was written while it looked"
+        assert errors(report) == (set() if tampering is None else {"postings"}), report.errors
+        assert report.events < len(LINES)
 
 
 def test_a_book_without_events_is_believed():
