@@ -31,6 +31,11 @@ class Position:
         """The partition the place is in."""
         return Partition(self.topic, self.partition)
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """The place in its partition, later ones greater."""
+        return self.offset, self.index
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:

@@ -67,7 +67,7 @@ class Ledger:
         return (
             known is not None
             and (archived.topic, archived.partition) == (known.topic, known.partition)
-            and (archived.offset, archived.index) <= (known.offset, known.index)
+            and (archived.offset, archived.index) <= known.place
         )
 
     def log(self, archived: ArchivedEvent) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from ledger.archive import ArchivedEvent, DeadLetter
 from ledger.checkpoint import Checkpoint, Partition, Position, by_cluster
@@ -18,6 +18,26 @@ BATCH = 20_000
 """Records folded between two writes."""
 
 Progress = Callable[[int], None]
+Checkpoints = Mapping[Partition, Mapping[str, Checkpoint]]
+
+READ_AGAIN: Final = 50
+"""So often checkpoints are read that a writer is just replacing."""
+
+
+def folded_to(checkpoints: Checkpoints) -> dict[Partition, Position]:
+    """How far each partition is folded."""
+    return {partition: found[""].position for partition, found in checkpoints.items() if "" in found}
+
+
+def saved(store: Store, generation: str) -> Checkpoints:
+    """The checkpoints, all of one save though somebody may be saving: that of '' is written last, and so is ahead."""
+    found = store.checkpoints(generation)
+    for _ in range(READ_AGAIN):
+        ends = folded_to(found)
+        if all(c.position.place <= ends[at].place for at in ends for c in found[at].values()):
+            break
+        found = store.checkpoints(generation)
+    return found
 
 
 @dataclass(slots=True)
@@ -134,7 +154,7 @@ def sum_samples(
 def _up_to(batch: list[Record], until: Position | None) -> list[Record]:
     if until is None:
         return batch
-    return [r for r in batch if (r.archived.offset, r.archived.index) <= (until.offset, until.index)]
+    return [r for r in batch if (r.archived.offset, r.archived.index) <= until.place]
 
 
 def _place(record: Record) -> Position:

@@ -8,23 +8,21 @@ and of dead letters that stand in no log (rows of imported files), there is noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from ledger.archive import DeadLetter
 from ledger.checkpoint import Checkpoint, Partition, Position, by_cluster
 from ledger.facts import decode, encode
 from ledger.store.protocol import Store, Table
 from streams.directory import differing
-from streams.replay import Progress, Replayed, replay, sum_samples
+from streams.replay import Checkpoints, Progress, Replayed, folded_to, replay, saved, sum_samples
 from streams.topics import DIRECTORY
 
 SCRATCH: Final = "verify"
 """The generation the log is folded into to be compared; dropped afterwards."""
 
 Severity = Literal["error", "warning"]
-Checkpoints = dict[Partition, dict[str, Checkpoint]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +69,6 @@ SUMS: Final = {
 """Queries that find nothing in a book that is right."""
 
 EXAMPLES: Final = 5
-WHOLE_AT_LAST: Final = 50
-"""So often checkpoints are read that a writer is just replacing."""
 
 
 def verify(store: Store, progress: Progress | None = None, *, going_on: bool = False) -> Report:
@@ -83,14 +79,14 @@ def verify(store: Store, progress: Progress | None = None, *, going_on: bool = F
     """
     report = Report()
     generation = store.live_generation()
-    checkpoints = _whole(store, generation)
+    checkpoints = saved(store, generation)
     if not going_on:
         _sums(report, store, generation)
     _log(report, store, checkpoints, going_on=going_on)
     _data(report, store, generation)
     store.drop_generation(SCRATCH)
     try:
-        anew = replay(store, SCRATCH, until=_until(checkpoints), progress=progress)
+        anew = replay(store, SCRATCH, until=folded_to(checkpoints), progress=progress)
         if going_on:
             _sums(report, store, SCRATCH)
         _compare(report, store, generation, checkpoints, anew, going_on=going_on)
@@ -104,25 +100,9 @@ def verify(store: Store, progress: Progress | None = None, *, going_on: bool = F
     return report
 
 
-def _whole(store: Store, generation: str) -> Checkpoints:
-    """The checkpoints, all of one save: that of '' is written last, so no other is ahead of it then."""
-    found = store.checkpoints(generation)
-    for _ in range(WHOLE_AT_LAST):
-        ends = _until(found)
-        if all(_order(c.position) <= _order(ends[at]) for at in ends for c in found[at].values()):
-            break
-        found = store.checkpoints(generation)
-    return found
-
-
 def _sums(report: Report, store: Store, generation: str) -> None:
     for name, sentence in SUMS.items():
         _add(report, name.removeprefix("check_"), sentence, store.query(name, {"generation": generation}))
-
-
-def _until(checkpoints: Checkpoints) -> dict[Partition, Position]:
-    """How far each partition is folded."""
-    return {partition: found[""].position for partition, found in checkpoints.items() if "" in found}
 
 
 def _add(report: Report, name: str, sentence: str, found: Table, severity: Severity = "error") -> None:
@@ -196,7 +176,7 @@ def _compare(
         sentence = f"{len(anew.misfiled)} records of the log are filed under something else than their bytes say"
         places = tuple(f"{a.topic}/{a.partition} at {a.offset}" for a in anew.misfiled[:EXAMPLES])
         report.findings.append(Finding("error", "misfiled", sentence, len(anew.misfiled), places))
-    _dead_letters(report, store, anew, _until(checkpoints) if going_on else {})
+    _dead_letters(report, store, anew, folded_to(checkpoints) if going_on else {})
     if not going_on or _at_its_end(store, checkpoints):
         _directory(report, store, anew)
     _samples(report, store, generation, anew)
@@ -207,7 +187,7 @@ def _checkpoints(checkpoints: Checkpoints, anew: Replayed) -> Iterator[tuple[str
         yield from _of_partition(partition, checkpoints.get(partition, {}), anew)
 
 
-def _of_partition(partition: Partition, kept_: dict[str, Checkpoint], anew: Replayed) -> Iterator[tuple[str, str]]:
+def _of_partition(partition: Partition, kept_: Mapping[str, Checkpoint], anew: Replayed) -> Iterator[tuple[str, str]]:
     made_ = anew.checkpoints.get(partition, {})
     end = kept_[""].position if "" in kept_ else None
     for cluster in kept_.keys() | made_.keys():
@@ -247,11 +227,7 @@ def _placed_right(kept: Checkpoint, anew: Replayed, end: Position) -> bool:
     at, last = kept.position, anew.last.get((kept.position.of, kept.cluster))
     if not kept.cluster:
         return at == anew.ends.get(at.of)
-    return last is not None and _order(last) <= _order(at) <= _order(end)
-
-
-def _order(at: Position) -> tuple[int, int]:
-    return at.offset, at.index
+    return last is not None and last.place <= at.place <= end.place
 
 
 def _dead_letters(report: Report, store: Store, anew: Replayed, ends: dict[Partition, Position]) -> None:
@@ -261,7 +237,10 @@ def _dead_letters(report: Report, store: Store, anew: Replayed, ends: dict[Parti
         letter
         for letter in store.dead_letters(limit=10_000_000)
         if letter.topic in topics
-        and ((end := ends.get(Partition(letter.topic, letter.partition))) is None or _place(letter) <= _order(end))
+        and (
+            (end := ends.get(Partition(letter.topic, letter.partition))) is None
+            or (letter.offset, letter.index) <= end.place
+        )
     }
     made = set(anew.dead_letters)
     if kept != made:
@@ -272,13 +251,9 @@ def _dead_letters(report: Report, store: Store, anew: Replayed, ends: dict[Parti
         report.findings.append(Finding("error", "dead_letters", sentence, len(kept ^ made)))
 
 
-def _place(letter: DeadLetter) -> tuple[int, int]:
-    return letter.offset, letter.index
-
-
 def _at_its_end(store: Store, checkpoints: Checkpoints) -> bool:
     """Whether all that is said of the directory is folded: of a name, only the latest word is kept."""
-    ends = _until(checkpoints)
+    ends = folded_to(checkpoints)
     said = [at for at in ends if at.topic == DIRECTORY.name] or ends
     return all(store.last_offset(*at) <= ends[at].offset for at in said)
 

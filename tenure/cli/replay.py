@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 from rich.table import Table
 
-from ledger.checkpoint import Checkpoint, Partition, Position, by_cluster
+from ledger.checkpoint import Position, by_cluster
 from ledger.facts import OtherFormat
 from ledger.store.protocol import Store, TableDifference
-from streams.replay import Archive, Log, Replay, sum_samples
+from streams.replay import Archive, Checkpoints, Log, Replay, folded_to, saved, sum_samples
 from streams.runtime.samples import Sums
 from streams.topics import LOGS
 from tenure import wiring
@@ -22,7 +22,6 @@ from tenure.cli.desk import open_place, unfolded
 from tenure.cli.text import NONE, count, gpu_hours, plural
 from tenure.config import Settings
 
-Checkpoints = Mapping[Partition, Mapping[str, Checkpoint]]
 ARCHIVE: Final = "archive"
 KAFKA: Final = "kafka"
 LOOKS: Final = 3
@@ -133,10 +132,9 @@ def _look(
     store: Store, live: str, again: Replay, bars: output.Bars, *, going_on: bool
 ) -> tuple[Checkpoints, list[TableDifference]]:
     """Fold on to where the live generation is checkpointed now; its checkpoints, and the rows that differ there."""
-    kept = store.checkpoints(live)
+    kept = saved(store, live)
     bar = bars.bar(f"Folding the log into {again.generation}", _events(kept) - again.replayed.records)
-    until = {partition: of[""].position for partition, of in kept.items() if "" in of}
-    again.go_on(until=until if going_on else None, progress=bar.advance)
+    again.go_on(until=folded_to(kept) if going_on else None, progress=bar.advance)
     bar.done()
     settled = {name: checkpoint.seq for name, checkpoint in by_cluster(kept).items()} if going_on else None
     return kept, store.compare_generations(live, again.generation, settled=settled)
