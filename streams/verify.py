@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from ledger.archive import DeadLetter
 from ledger.checkpoint import Checkpoint, Partition, Position, by_cluster
 from ledger.facts import decode, encode
 from ledger.store.protocol import Store, Table
@@ -233,15 +234,7 @@ def _placed_right(kept: Checkpoint, anew: Replayed, end: Position) -> bool:
 def _dead_letters(report: Report, store: Store, anew: Replayed, ends: dict[Partition, Position]) -> None:
     """Those of the log; of partitions with an end, those up to it."""
     topics = {letter.topic for letter in anew.dead_letters} | {str(row[0]) for row in store.query("check_log").rows}
-    kept = {
-        letter
-        for letter in store.dead_letters(limit=10_000_000)
-        if letter.topic in topics
-        and (
-            (end := ends.get(Partition(letter.topic, letter.partition))) is None
-            or (letter.offset, letter.index) <= end.place
-        )
-    }
+    kept = {one for one in store.dead_letters(limit=10_000_000) if one.topic in topics and _up_to(ends, one)}
     made = set(anew.dead_letters)
     if kept != made:
         sentence = (
@@ -249,6 +242,11 @@ def _dead_letters(report: Report, store: Store, anew: Replayed, ends: dict[Parti
             f"{len(made - kept)} missing"
         )
         report.findings.append(Finding("error", "dead_letters", sentence, len(kept ^ made)))
+
+
+def _up_to(ends: Mapping[Partition, Position], letter: DeadLetter) -> bool:
+    end = ends.get(Partition(letter.topic, letter.partition))
+    return end is None or (letter.offset, letter.index) <= end.place
 
 
 def _at_its_end(store: Store, checkpoints: Checkpoints) -> bool:
