@@ -1,4 +1,7 @@
-"""Await something without a task where it needs no waiting: its first step is made at once, by whoever awaits it."""
+"""Await something without a task where it needs no waiting: its first step is made at once, by whoever awaits it.
+
+Not for what asks which task it runs in, such as `asyncio.timeout`: the rest may be awaited by another one.
+"""
 
 from __future__ import annotations
 
