@@ -20,7 +20,7 @@ BATCH = 20_000
 Progress = Callable[[int], None]
 Checkpoints = Mapping[Partition, Mapping[str, Checkpoint]]
 
-READ_AGAIN: Final = 50
+READ_AGAIN: Final = 20
 """So often checkpoints are read that a writer is just replacing."""
 
 
@@ -29,15 +29,29 @@ def folded_to(checkpoints: Checkpoints) -> dict[Partition, Position]:
     return {partition: found[""].position for partition, found in checkpoints.items() if "" in found}
 
 
-def saved(store: Store, generation: str) -> Checkpoints:
-    """The checkpoints, all of one save though somebody may be saving: that of '' is written last, and so is ahead."""
-    found = store.checkpoints(generation)
+def saved(store: Store, generation: str) -> tuple[Checkpoints, frozenset[str]]:
+    """The checkpoints, and the clusters left out of them: those half of whose save is done.
+
+    That of '' is written last. Who reads while somebody saves reads again; after a writer that was killed just then
+    it stays so until the next one has begun.
+    """
+    found, half = _parted(store.checkpoints(generation))
     for _ in range(READ_AGAIN):
-        ends = folded_to(found)
-        if all(c.position.place <= ends[at].place for at in ends for c in found[at].values()):
+        if not half:
             break
-        found = store.checkpoints(generation)
-    return found
+        found, half = _parted(store.checkpoints(generation))
+    return found, half
+
+
+def _parted(checkpoints: Checkpoints) -> tuple[Checkpoints, frozenset[str]]:
+    """Those that their partition's end speaks of, and the clusters ahead of it."""
+    ends = folded_to(checkpoints)
+    whole = {
+        at: {name: c for name, c in of_partition.items() if at in ends and c.position.place <= ends[at].place}
+        for at, of_partition in checkpoints.items()
+    }
+    ahead = {name for at, of_partition in checkpoints.items() for name in of_partition.keys() - whole[at].keys()}
+    return whole, frozenset(ahead)
 
 
 @dataclass(slots=True)

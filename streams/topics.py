@@ -38,6 +38,7 @@ class Topic:
         return {
             "cleanup.policy": "delete",
             "retention.ms": str(self.kept_s * 1000 if self.kept_s >= 0 else -1),
+            "retention.bytes": str(KEPT_FOR_EVER),  # time alone says when a record may go
             "max.message.bytes": str(LARGEST_RECORD_BYTES),
             "min.insync.replicas": str(max(1, replication - 1)),
             "unclean.leader.election.enable": "false",
@@ -87,7 +88,13 @@ class Wrong:
     loses: bool
 
 
-LOSING: Final = {"cleanup.policy", "retention.ms", "unclean.leader.election.enable", "message.timestamp.type"}
+LOSING: Final = {
+    "cleanup.policy",
+    "retention.ms",
+    "retention.bytes",
+    "unclean.leader.election.enable",
+    "message.timestamp.type",
+}
 """Settings that lose records, or record them under a wrong time, while everything else is well. Others only lose when
 brokers do, or refuse what is too large and say so."""
 MOST_COPIES: Final = 3

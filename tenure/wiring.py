@@ -11,7 +11,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from ledger.checkpoint import Partition
 from ledger.store.clickhouse import ClickHouse, open_chdb, open_server
 from ledger.store.errors import StoreBusy, StoreError
 from streams.kafka import StreamError
@@ -34,8 +33,7 @@ from tenure.config import Settings, broker_addresses, read_settings, replicated_
 if TYPE_CHECKING:
     # Kafka's clients and Faust take longer to import than most commands take; who needs them pays for them.
     from streams.kafka.admin import Admin
-    from streams.kafka.fit import Span
-    from streams.kafka.log import Log
+    from streams.kafka.log import Log, Spans
     from streams.kafka.producer import Publisher
     from streams.runtime.worker import Machine
 
@@ -192,12 +190,12 @@ def open_publisher(address: str) -> Iterator[Publisher]:
 
 
 @contextmanager
-def open_log(address: str, spans: Mapping[Partition, Span]) -> Iterator[Log]:
-    """The log as a broker has it. Raises a StreamError."""
+def open_log(address: str, look: Spans) -> Iterator[Log]:
+    """The log as a broker has it; `look` says what its partitions hold by now. Raises a StreamError."""
     from streams.kafka.log import log  # noqa: PLC0415 -- see above
 
     _hush()
-    with log(address, spans) as found:
+    with log(address, look) as found:
         yield found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -20,18 +20,24 @@ SILENT_S: Final = 60
 """How long the broker may say nothing of records it has."""
 
 
-class Log:
-    """Reads partitions from offset 0 to where they end now; every method may raise a StreamError."""
+Spans = Callable[[], Mapping[Partition, Span]]
+"""Says what the partitions hold by now."""
 
-    def __init__(self, client: KafkaConsumer, address: str, spans: Mapping[Partition, Span]) -> None:
-        """Over an open client, see `log`. `spans` is what the partitions hold."""
+
+class Log:
+    """Reads partitions from offset 0 to where they end by then; every method may raise a StreamError."""
+
+    def __init__(self, client: KafkaConsumer, address: str, look: Spans) -> None:
+        """Over an open client, see `log`."""
         self._client = client
         self._address = address
-        self._spans = spans
+        self._look = look
+        self._spans = look()
         self._assigned: Partition | None = None
 
     def partitions(self) -> list[Partition]:
         """Those that hold or held records; StreamError where the first of them are gone."""
+        self._spans = self._look()
         found = [partition for partition, span in sorted(self._spans.items()) if span.end]
         gone = [f"{self._spans[at].first} of {at}" for at in found if self._spans[at].first]
         if gone:
@@ -43,8 +49,10 @@ class Log:
 
     def read(self, partition: Partition, after_offset: int, limit: int) -> list[Record]:
         """The next events: `limit`, and the rest of a batched record it would cut."""
-        end = self._spans[partition].end
         at = after_offset + 1
+        if at >= self._spans[partition].end:
+            self._spans = self._look()
+        end = self._spans[partition].end
         found: list[Record] = []
         with translated(self._address):
             self._go_to(partition, at)
@@ -74,8 +82,8 @@ class Log:
 
 
 @contextmanager
-def log(address: str, spans: Mapping[Partition, Span]) -> Iterator[Log]:
-    """The log in Kafka at `address`; StreamError where it does not answer."""
+def log(address: str, look: Spans) -> Iterator[Log]:
+    """The log in Kafka at `address`; StreamError where it does not answer. `look` is asked again as the log grows."""
     with translated(address):
         client = KafkaConsumer(
             bootstrap_servers=address,
@@ -86,6 +94,6 @@ def log(address: str, spans: Mapping[Partition, Span]) -> Iterator[Log]:
             auto_offset_reset="earliest",
         )
     try:
-        yield Log(client, address, spans)
+        yield Log(client, address, look)
     finally:
         client.close()

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
+from ledger.archive import ArchivedEvent
 from ledger.checkpoint import Partition, Position
 from ledger.rows import Posting
 from ledger.state import State
@@ -61,17 +62,30 @@ class Keeper:
         """Whether a write was not carried through; nothing more is taken or checkpointed then."""
 
     def catch_up(self) -> list[Folded]:
-        """Fold what the store holds of the partition behind the checkpoints, and checkpoint it."""
+        """Fold what the store holds of the partition behind the checkpoints, and checkpoint it.
+
+        Batch by batch, so that whoever is stopped meanwhile goes on from there.
+        """
         found = []
-        while archived := self._store.read_events(*self.partition, self.folded.offset, BATCH):
+        archived = self._behind()
+        while archived:
             with self._whole():
                 found.append(self._keep([from_archive(a) for a in archived]))
-        if found:
-            for cluster, ledger in self.processor.ledgers.items():
-                state = ledger.book.state
-                self._sums.due(cluster, state.closed_hours(state.closed_until_s - SUMMED_AGAIN_S, state.closed_until_s))
+            archived = self._behind()
+            if not archived:
+                self._sum_again()
             self.save()
         return found
+
+    def _behind(self) -> list[ArchivedEvent]:
+        """The next records the store holds that are not folded."""
+        return self._store.read_events(*self.partition, self.folded.offset, BATCH)
+
+    def _sum_again(self) -> None:
+        """The last sums of samples may be lost."""
+        for cluster, ledger in self.processor.ledgers.items():
+            state = ledger.book.state
+            self._sums.due(cluster, state.closed_hours(state.closed_until_s - SUMMED_AGAIN_S, state.closed_until_s))
 
     def take(self, records: Sequence[Record]) -> Folded:
         """Append records to the log in the store, fold them, and write what comes of it."""

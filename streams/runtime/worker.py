@@ -333,6 +333,13 @@ def application(settings: Settings, folder: Path, worker: Worker) -> faust.App:
     return app
 
 
+def _close(waits: Iterable[WaitArgT]) -> None:
+    """Let go of what nobody is going to wait for."""
+    for wait in waits:
+        if isinstance(wait, Coroutine):
+            wait.close()
+
+
 def _consumer(worker: Worker) -> type[Consumer]:
     class Checkpointed(Consumer):
         """Faust's consumer, reading on from our checkpoints: this is the one place where it sets positions."""
@@ -349,12 +356,14 @@ def _consumer(worker: Worker) -> type[Consumer]:
             delivery, *others = coros
             if not isinstance(delivery, Coroutine) or self.should_stop:
                 return await super().wait_first(*coros, timeout=timeout)
-            begun = Begun(delivery)
+            try:
+                begun = Begun(delivery)
+            except BaseException:
+                _close(others)
+                raise
             if not begun.done:
                 return await super().wait_first(begun, *others, timeout=timeout)
-            for other in others:
-                if isinstance(other, Coroutine):
-                    other.close()
+            _close(others)
             return WaitResults([delivery], [begun.result], stopped=False)
 
     return Checkpointed

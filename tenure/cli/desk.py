@@ -182,10 +182,15 @@ def desk(store: ClickHouse, place: wiring.Place, settings: Settings) -> Desk:
 
 def unfolded(store: ClickHouse) -> int:
     """Records in the log behind the last checkpoints; all of a partition where a cluster's checkpoint is lost."""
-    ends = {Partition(str(topic), number(at)): number(offset) for topic, at, offset in store.query(read("folded")).rows}
+    folded, held = _offsets(store, "folded"), _offsets(store, "log_ends")
     lost = {partition for partition, _ in without_checkpoint(store, store.live_generation())}
-    known = {partition: -1 if partition in lost else offset for partition, offset in ends.items()}
-    return sum(store.last_offset(*partition) - known.get(partition, -1) for partition in {LOG, *ends})
+    known = {partition: -1 if partition in lost else offset for partition, offset in folded.items()}
+    return sum(end - known.get(partition, -1) for partition, end in held.items())
+
+
+def _offsets(store: ClickHouse, query: str) -> dict[Partition, int]:
+    """An offset by partition, as a query tells it."""
+    return {Partition(str(topic), number(at)): number(offset) for topic, at, offset in store.query(read(query)).rows}
 
 
 def lost_books(store: ClickHouse) -> str:

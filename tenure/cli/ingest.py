@@ -35,7 +35,7 @@ def ingest(
         typer.Option("--mapping", metavar="NAME|FILE", help=f"How a CSV is read: {', '.join(SHIPPED)}, or a TOML."),
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="NAME", help="[slurm.NAME] or [files.NAME] of the configuration.")
+        str | None, typer.Option("--source", metavar="NAME", help="The slurm.NAME or files.NAME of the configuration.")
     ] = None,
     cluster: Annotated[
         str | None, typer.Option("--cluster", metavar="NAME", help="Whose records these are, without configuration.")

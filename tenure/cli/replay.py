@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 from rich.table import Table
 
-from ledger.checkpoint import Position, by_cluster
+from ledger.checkpoint import Partition, Position, by_cluster
 from ledger.facts import OtherFormat
 from ledger.store.protocol import Store, TableDifference
 from streams.replay import Archive, Checkpoints, Log, Replay, folded_to, saved, sum_samples
@@ -22,9 +22,17 @@ from tenure.cli.desk import open_place, unfolded
 from tenure.cli.text import NONE, count, gpu_hours, plural
 from tenure.config import Settings
 
+if TYPE_CHECKING:
+    from streams.kafka.admin import Admin
+    from streams.kafka.fit import Span
+
+
 ARCHIVE: Final = "archive"
 KAFKA: Final = "kafka"
 LOOKS: Final = 3
+CATCHES: Final = 10
+LITTLE: Final = 1_000
+"""Records that workers fold in no time."""
 WHOLE_RECORD: Final = 1 << 31
 """More than any event's place in its record."""
 ACCOUNTS_SHOWN: Final = 30
@@ -59,6 +67,9 @@ def replay(
         store.drop_generation(made)
         again = Replay(store, made, log)
         found = _rebuild(store, live, again)
+        if switch and log is not None and found.hashes:
+            switch = False
+            output.note("The log in Kafka is not the one the book was made from: not switched.", style="red")
         if switch or keep:
             _sum_samples(store, made)
         if switch:
@@ -83,12 +94,18 @@ def _log(store: Store, settings: Settings, source: str) -> Iterator[Log | None]:
         return
     if not fed(store):
         raise exits.Stop(f"the log of this book is not in Kafka: leave --from out, or say --from {ARCHIVE}")
-    with feeding(store, settings) as address:
-        with wiring.open_admin(address) as admin:
-            logs = {topic.name for topic in LOGS}
-            spans = admin.spans({name: topic for name, topic in admin.found().items() if name in logs})
-        with wiring.open_log(address, spans) as log:
-            yield log
+    with (
+        feeding(store, settings) as address,
+        wiring.open_admin(address) as admin,
+        wiring.open_log(address, lambda: _spans(admin)) as log,
+    ):
+        yield log
+
+
+def _spans(admin: Admin) -> dict[Partition, Span]:
+    """What the topics of the log hold now."""
+    logs = {topic.name for topic in LOGS}
+    return admin.spans({name: topic for name, topic in admin.found().items() if name in logs})
 
 
 def _next(live: str) -> str:
@@ -117,12 +134,12 @@ def _rebuild(store: Store, live: str, again: Replay) -> Found:
     """
     going_on = fed(store)
     with output.bars() as bars:
-        kept, differences = _look(store, live, again, bars, going_on=going_on)
+        (kept, half), differences = _look(store, live, again, bars, going_on=going_on)
         for _ in range(LOOKS - 1 if going_on else 0):
-            if differences:
-                kept, differences = _look(store, live, again, bars, going_on=going_on)
+            if differences or half:
+                (kept, half), differences = _look(store, live, again, bars, going_on=going_on)
     again.checkpoint()
-    hashes = list(differing(kept, again.replayed.checkpoints))
+    hashes = list(differing(kept, again.replayed.checkpoints, without=half))
     asked = {"a": live, "b": again.generation}
     accounts = store.query("difference_by_account", asked).dicts() if differences else []
     return Found(again.replayed.records, len(by_cluster(kept)), differences, hashes, accounts)
@@ -130,24 +147,27 @@ def _rebuild(store: Store, live: str, again: Replay) -> Found:
 
 def _look(
     store: Store, live: str, again: Replay, bars: output.Bars, *, going_on: bool
-) -> tuple[Checkpoints, list[TableDifference]]:
-    """Fold on to where the live generation is checkpointed now; its checkpoints, and the rows that differ there."""
-    kept = saved(store, live)
+) -> tuple[tuple[Checkpoints, frozenset[str]], list[TableDifference]]:
+    """Fold on to where the live generation is checkpointed now.
+
+    Its checkpoints, the clusters half saved, which are left out, and the rows that differ there.
+    """
+    kept, half = saved(store, live) if going_on else (store.checkpoints(live), frozenset[str]())
     bar = bars.bar(f"Folding the log into {again.generation}", _events(kept) - again.replayed.records)
     again.go_on(until=folded_to(kept) if going_on else None, progress=bar.advance)
     bar.done()
     settled = {name: checkpoint.seq for name, checkpoint in by_cluster(kept).items()} if going_on else None
-    return kept, store.compare_generations(live, again.generation, settled=settled)
+    return (kept, half), store.compare_generations(live, again.generation, settled=settled)
 
 
 def _events(checkpoints: Checkpoints) -> int:
     return sum(checkpoint.events for of_partition in checkpoints.values() for checkpoint in of_partition.values())
 
 
-def differing(kept: Checkpoints, made: Checkpoints) -> Iterator[str]:
+def differing(kept: Checkpoints, made: Checkpoints, *, without: frozenset[str] = frozenset()) -> Iterator[str]:
     """The clusters whose log or facts are not the same in two sets of checkpoints."""
     stored, replayed = by_cluster(kept), by_cluster(made)
-    for cluster in sorted(stored.keys() | replayed.keys()):
+    for cluster in sorted((stored.keys() | replayed.keys()) - without):
         a, b = stored.get(cluster), replayed.get(cluster)
         if a is None or b is None:
             yield f"{cluster}: only one of the two has it"
@@ -167,11 +187,18 @@ def _sum_samples(store: Store, made: str) -> None:
 
 
 def _catch_up(store: Store, again: Replay) -> None:
-    """Fold what came meanwhile, so that the views lose nothing when they switch. Workers begin behind it, and so it
-    must not be more than the store has.
+    """Fold what came meanwhile, until that is little, so that the views lose next to nothing when they switch.
+
+    Workers begin behind it, and so it must not be more than the store has.
     """
-    until = {at: Position(*at, store.last_offset(*at), WHOLE_RECORD) for at in Archive(store).partitions()}
-    if again.go_on(until=until):
+    folded = 0
+    for _ in range(CATCHES):
+        until = {at: Position(*at, store.last_offset(*at), WHOLE_RECORD) for at in Archive(store).partitions()}
+        latest = again.go_on(until=until)
+        folded += latest
+        if latest < LITTLE:
+            break
+    if folded:
         again.checkpoint()
         sums = Sums()
         for cluster, at in by_cluster(again.replayed.checkpoints).items():

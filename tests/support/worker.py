@@ -31,7 +31,9 @@ ENOUGH_S = 60.0
 def machine(patience_s: float = 30.0) -> Machine:
     """This machine."""
     patience = Patience(patience_s, time.sleep, time.monotonic)
-    return Machine(lambda: datetime.now(UTC), time.monotonic, Path(tempfile.mkdtemp(prefix="tenure-faust-")), patience)
+    folder = Path(tempfile.gettempdir()) / "tenure-tests-faust"  # one for all: a killed worker would leave its own
+    folder.mkdir(exist_ok=True)
+    return Machine(lambda: datetime.now(UTC), time.monotonic, folder, patience)
 
 
 @contextmanager

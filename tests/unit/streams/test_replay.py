@@ -11,7 +11,7 @@ from ledger.store.clickhouse import ClickHouse
 from ledger.units import epoch_us
 from streams.intake import record
 from streams.processor import Processor
-from streams.replay import replay
+from streams.replay import folded_to, replay, saved
 from streams.runtime.embedded import LOG, Embedded
 from streams.verify import verify
 from tests.contract.runtime.feeds import DIRECTORY, NOW, clock, seeded
@@ -100,6 +100,29 @@ def test_a_record_filed_under_something_else_than_its_bytes_say_is_named(store: 
 
 
 # ---------------------------------------------------------------------- a run that was interrupted
+
+
+def test_a_save_half_done_leaves_out_its_clusters(store: ClickHouse):
+    Embedded(store, clock).ingest(LINES[:100])
+    live = store.live_generation()
+    before = store.checkpoints(live)
+    assert saved(store, live) == (before, frozenset())
+    frail: Any = Frail(store, Fault(die, {"checkpoint 'north'"}))
+    with pytest.raises(Died):
+        Embedded(frail, clock).ingest(LINES[100:])
+    found, half = saved(store, live)
+    assert half == {"north"}
+    assert found == {LOG: {name: c for name, c in before[LOG].items() if name != "north"}}
+    assert folded_to(found) == folded_to(before)
+
+
+def test_the_first_save_half_done_leaves_out_all(store: ClickHouse):
+    frail: Any = Frail(store, Fault(die, {"checkpoint 'north'"}))
+    with pytest.raises(Died):
+        Embedded(frail, clock).ingest(LINES)
+    found, half = saved(store, store.live_generation())
+    assert not found[LOG]
+    assert half == {"north"}
 
 
 class Died(BaseException):

@@ -41,6 +41,7 @@ def test_settings_that_lose_records_are_told_from_others():
     for lost in (
         {"cleanup_policy": "compact"},
         {"retention_ms": "3600000"},
+        {"retention_bytes": "1000"},
         {"unclean_leader_election_enable": "true"},
         {"message_timestamp_type": "CreateTime"},
     ):

@@ -9,21 +9,25 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ledger.checkpoint import Checkpoint
+from ledger.checkpoint import Checkpoint, Partition
 from ledger.rows import TABLES
 from ledger.store.clickhouse import ClickHouse
+from ledger.units import epoch_us
 from streams.replay import Replayed, replay
 from streams.runtime.embedded import LOG, Embedded
+from streams.runtime.owner import Message, Owner
+from streams.runtime.patience import Patience
 from streams.verify import SCRATCH, Report, verify
 from streams.verify import _of_partition as of_partition
-from tests.contract.runtime.feeds import clock, seeded, told
+from tests.contract.runtime.feeds import DIRECTORY, NOW, clock, seeded, told
+from tests.contract.runtime.frail import Fault, Frail
 from tests.contract.runtime.kept import KEYS
 from tests.support.chdb import fresh_store
 
 LINES = seeded(4, hours=6, nodes=2, jobs=6)
 LOG_FAULTS = {"log_hash", "log_count", "log_gap", "misfiled"}
 CHECKPOINT = {"checkpoint", "facts_hash", "log_hash", "log_count"}
-NOW = "SETTINGS mutations_sync = 2"
+AT_ONCE = "SETTINGS mutations_sync = 2"
 
 
 class Tampering(NamedTuple):
@@ -88,11 +92,11 @@ def tampered(store: ClickHouse, *statements: str) -> Iterator[None]:
 
 
 def changed(table: str, change: str, where: str) -> str:
-    return f"ALTER TABLE {table} UPDATE {change} WHERE {where} {NOW}"
+    return f"ALTER TABLE {table} UPDATE {change} WHERE {where} {AT_ONCE}"
 
 
 def deleted(table: str, where: str) -> str:
-    return f"ALTER TABLE {table} DELETE WHERE {where} {NOW}"
+    return f"ALTER TABLE {table} DELETE WHERE {where} {AT_ONCE}"
 
 
 def copied(table: str, other: str, where: str) -> str:
@@ -230,6 +234,38 @@ def test_a_book_that_is_written_meanwhile_is_judged_up_to_its_checkpoints(tamper
         assert len(list(rest)) < len(LINES) // 2 - 50, "nothing was written while it looked"
         assert errors(report) == (set() if tampering is None else {"postings"}), report.errors
         assert report.events < len(LINES)
+
+
+def test_clusters_half_saved_are_left_out_and_named():
+    with fresh_store() as store:
+        Embedded(store, clock).ingest(LINES[: len(LINES) // 2])
+        frail: Any = Frail(store, Fault(die, {"checkpoint 'north'"}))
+        with pytest.raises(Died):
+            Embedded(frail, clock).ingest(LINES[len(LINES) // 2 :])
+        assert "log_count" in errors(verify(store))
+        report = verify(store, going_on=True)
+        assert errors(report) == set(), report.errors
+        assert [f.examples for f in report.warnings if f.name == "half_saved"] == [("north",)]
+
+
+def test_partitions_that_nobody_has_checkpointed_yet_are_not_judged():
+    """One was never folded to its end: letters and titles of it are there, and no checkpoint."""
+    directory = Partition("tenure.directory", 0)
+    with fresh_store() as store:
+        Embedded(store, clock).ingest(LINES)
+        Owner(store, directory, Patience(0, lambda _: None, lambda: 0.0)).take(
+            [Message(n, epoch_us(NOW), raw) for n, raw in enumerate((*DIRECTORY, b"?"))]
+        )
+        assert errors(verify(store)) == {"log_count", "dead_letters"}
+        assert errors(verify(store, going_on=True)) == set()
+
+
+class Died(BaseException):
+    """The end of a writer."""
+
+
+def die(after: str) -> None:
+    raise Died(after)
 
 
 def test_a_book_without_events_is_believed():

@@ -130,6 +130,21 @@ def test_an_owner_goes_on_from_what_the_store_holds_behind_the_checkpoint(store:
     assert verify(store).errors == []
 
 
+def test_an_owner_stopped_while_it_catches_up_goes_on_where_it_was(store: Store, monkeypatch: pytest.MonkeyPatch):
+    """A backlog may take longer than any start is left alone for."""
+    monkeypatch.setattr("streams.runtime.keeper.BATCH", 20)
+    with pytest.raises(Died):
+        Owner(Frail(store, Fault(die, {"append"})), EVENTS, NONE).take(  # type: ignore[arg-type]
+            [message(n, line) for n, line in enumerate(LINES[:80])]
+        )
+    for folded in (19, 39, 59):
+        with pytest.raises(Died):
+            Owner(Frail(store, Fault(die, {"checkpoint ''"})), EVENTS, NONE)  # type: ignore[arg-type]
+        assert store.checkpoints(store.live_generation())[EVENTS][""].position.offset == folded
+    assert Owner(store, EVENTS, NONE).next_offset == 80
+    assert verify(store).errors == []
+
+
 def test_an_owner_goes_over_to_the_generation_the_views_show(store: Store):
     owner = Owner(store, EVENTS, NONE)
     owner.take([message(n, line) for n, line in enumerate(LINES[:40])])
