@@ -23,6 +23,7 @@ from bench.kafka.watch import Watch
 from ledger.checkpoint import Checkpoint
 from ledger.rows import Row, Run
 from streams.kafka import letters
+from streams.runtime.folding import Folding
 from streams.runtime.owner import Owner
 from streams.runtime.worker import Settings, Worker
 from tenure import wiring
@@ -149,8 +150,8 @@ def main(task: Task) -> None:
         telling = letters.telling(store, lambda found: letters.tell(publisher, found))
 
         async def live() -> None:
-            settings = Settings(task.address, name=task.group, tick_s=task.tick_s)
-            await work(task, Worker(telling, publisher, settings, machine), rows)
+            role = Folding(telling, publisher, machine, task.tick_s)
+            await work(task, Worker(role, Settings(task.address, name=task.group), machine), rows)
 
         asyncio.run(live())
         if task.seen:

@@ -10,14 +10,12 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final
 
 from faust.types import EventT
 
-from ledger.checkpoint import Partition
 from streams.runtime.owner import Message
-
-T = TypeVar("T")
+from streams.runtime.role import Blocking, Taker
 
 WAITING: Final = 2_000
 """Records that may wait before Faust is held back: some more than one batch."""
@@ -27,34 +25,6 @@ LONGEST_S: Final = 60.0
 """But at least once a minute."""
 IDLE_S: Final = 10.0
 """A lane with nothing to save still looks so often, whether the views show another generation."""
-
-
-class Taker(Protocol):
-    """What owns a partition; `Owner` says what each is."""
-
-    unsaved: bool
-    """Something was taken that no checkpoint speaks of."""
-
-    @property
-    def unsettled(self) -> bool:
-        """Nothing waits for it, but another save may have something to do."""
-        ...
-
-    @property
-    def partition(self) -> Partition: ...
-
-    @property
-    def next_offset(self) -> int: ...
-
-    def take(self, messages: Sequence[Message]) -> int | None: ...
-
-    def save(self) -> None: ...
-
-
-class Blocking(Protocol):
-    """Makes a blocking call in the thread for them, one at a time."""
-
-    def __call__(self, call: Callable[[], T]) -> Awaitable[T]: ...
 
 
 @dataclass(slots=True)

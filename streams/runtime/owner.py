@@ -56,20 +56,11 @@ class Owner:
 
     def take(self, messages: Sequence[Message]) -> int | None:
         """Keep and fold what is new; the offset to read again from, where records are missing before the rest."""
-        for batch in _batches(self._new(messages), self.partition):
+        for batch in batches(following(messages, self.next_offset), self.partition):
             self.unsaved = True
             self._keeper.take(batch)
         missing = messages and messages[-1].offset >= self.next_offset
         return self.next_offset if missing else None
-
-    def _new(self, messages: Sequence[Message]) -> Iterator[Message]:
-        expected = self.next_offset
-        for message in messages:
-            if message.offset == expected:
-                yield message
-                expected += 1
-            elif message.offset > expected:
-                return
 
     def save(self) -> None:
         """Checkpoint what was taken; go on in another generation if the views show another."""
@@ -79,7 +70,17 @@ class Owner:
             self._keeper = self._patience.insist(self._open)
 
 
-def _batches(messages: Iterator[Message], partition: Partition) -> Iterator[list[Record]]:
+def following(messages: Sequence[Message], next_offset: int) -> Iterator[Message]:
+    """Those that come one after another from an offset on, up to the first that is missing."""
+    for message in messages:
+        if message.offset == next_offset:
+            yield message
+            next_offset += 1
+        elif message.offset > next_offset:
+            return
+
+
+def batches(messages: Iterator[Message], partition: Partition) -> Iterator[list[Record]]:
     """The events of records in order, so many at a time; a record is never parted."""
     batch: list[Record] = []
     for message in messages:

@@ -23,20 +23,15 @@ from faust.types import TP, EventT, StreamT
 from mode.services import WaitArgT, WaitResults
 
 from ledger.checkpoint import Partition
-from ledger.store.protocol import Store
-from ledger.units import epoch_s, instant
 from streams.kafka.errors import StreamError
-from streams.kafka.producer import Publisher
 from streams.runtime import page
 from streams.runtime.begun import Begun
 from streams.runtime.collector import calm
 from streams.runtime.health import Health, LaneHealth
-from streams.runtime.lane import Lane, Taker
-from streams.runtime.owner import Owner
+from streams.runtime.lane import Lane
 from streams.runtime.patience import Patience
-from streams.runtime.sampled import Sampled
-from streams.runtime.ticking import ticks
-from streams.topics import LOGS, SAMPLES
+from streams.runtime.role import Role, Taker
+from streams.topics import SAMPLES, Topic
 
 T = TypeVar("T")
 
@@ -49,13 +44,12 @@ left behind by the group; the next owner goes on from the checkpoints anyway."""
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a worker runs. `tick_s` 0: it writes no ticks, for logs that bring their own."""
+    """How a worker runs."""
 
     address: str
     name: str = "tenure"
     take_within_s: float = 0.1
     save_every_s: float = 10.0
-    tick_s: int = 30
     stall_s: float = 120.0
     session_s: float = 10.0
     """After so long without a sign of life a worker's partitions go to others."""
@@ -69,7 +63,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the worker asks of the machine it runs on. Faust wants a `folder`, and leaves nothing of worth there."""
+    """What a worker and its role ask of the machine. Faust wants a `folder`, and leaves nothing of worth there."""
 
     clock: Callable[[], datetime]
     monotonic_s: Callable[[], float]
@@ -80,10 +74,9 @@ class Machine:
 class Worker:
     """Owns partitions as the group gives them to it, until it is stopped or something fails."""
 
-    def __init__(self, store: Store, publisher: Publisher, settings: Settings, machine: Machine) -> None:
-        """Over an open, migrated store; the publisher is for ticks."""
-        self._store = store
-        self._publisher = publisher
+    def __init__(self, role: Role, settings: Settings, machine: Machine) -> None:
+        """A worker for a role, not yet begun."""
+        self._role = role
         self._settings = settings
         self._machine = machine
         self._thread = ThreadPoolExecutor(1, "tenure-writer")
@@ -96,7 +89,7 @@ class Worker:
         """Since when the group has said nothing of partitions; None while it has."""
         self._stop_wanted = asyncio.Event()
         self._left = asyncio.Event()
-        self.app: Final = application(settings, machine.folder, self)
+        self.app: Final = application(settings, machine.folder, self, role.topics)
         self.app.on_partitions_revoked.connect(self._revoked)  # type: ignore[arg-type]  # it wants one name of the sender
         self.app.on_partitions_assigned.connect(self._assigned)  # type: ignore[arg-type]
 
@@ -128,11 +121,11 @@ class Worker:
 
     async def _live(self) -> None:
         await self.app.start()
-        ticking = asyncio.create_task(self._tick_on())
+        besides = asyncio.create_task(self._besides())
         try:
             await self.app.wait_until_stopped()
         finally:
-            ticking.cancel()
+            besides.cancel()
 
     async def _watch(self) -> None:
         """Raise a StreamError where the group says nothing for too long: a join that was cut off waits for ever."""
@@ -184,14 +177,8 @@ class Worker:
                 calm()
             return {tp: self._lanes[tp].owner.next_offset for tp in assigned}
 
-    async def _owner(self, tp: TP, begin: int) -> Taker:
-        partition = Partition(tp.topic, tp.partition)
-        if tp.topic == SAMPLES.name:
-            return await self._blocking(partial(Sampled, self._store, partition, self._machine.patience, begin))
-        return await self._blocking(partial(Owner, self._store, partition, self._machine.patience))
-
     async def _open(self, tp: TP, begin: int) -> None:
-        owner = await self._owner(tp, begin)
+        owner = await self._blocking(partial(self._role.taker, Partition(tp.topic, tp.partition), begin))
         lane = Lane(
             owner,
             seek=lambda offset: self._seek(tp, offset),
@@ -247,28 +234,15 @@ class Worker:
     async def _blocking(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
-    # ------------------------------------------------------------ ticks
+    async def _besides(self) -> None:
+        """What the role does by itself; a worker that no longer does it must not look well."""
+        try:
+            await self._role.live(self._takers, self._blocking)
+        except Exception as wrong:  # noqa: BLE001 -- whatever it is, it must stop the worker
+            await self._fail(wrong)
 
-    async def _tick_on(self) -> None:
-        """Every `tick_s` seconds of the clock, a tick for each cluster that lives in a partition owned here."""
-        every_s = self._settings.tick_s
-        while every_s:
-            now_s = epoch_s(self._machine.clock())
-            await asyncio.sleep(every_s - now_s % every_s)
-            at_s = epoch_s(self._machine.clock()) // every_s * every_s
-            try:
-                await self._tick(at_s)
-            except StreamError as away:
-                LOG.warning("no tick at %s: %s", instant(at_s), away)
-            except Exception as wrong:  # noqa: BLE001 -- a worker that no longer ticks must not look well
-                await self._fail(wrong)
-                return
-
-    async def _tick(self, at_s: int) -> None:
-        for tp, lane in list(self._lanes.items()):
-            if isinstance(lane.owner, Owner):
-                for cluster, raw in ticks(lane.owner.processor, at_s):
-                    await asyncio.to_thread(self._publisher.put, tp.topic, tp.partition, cluster, raw)
+    def _takers(self) -> list[Taker]:
+        return [lane.owner for lane in self._lanes.values()]
 
     # ------------------------------------------------------------ health
 
@@ -294,10 +268,10 @@ class Worker:
             return str(self._failure)
         if self._outside_s() > self._settings.join_s / 2:
             return f"the group has given it no partitions for {self._outside_s():.0f} s"
-        return self._machine.patience.told
+        return self._role.trouble
 
 
-def application(settings: Settings, folder: Path, worker: Worker) -> faust.App:
+def application(settings: Settings, folder: Path, worker: Worker, topics: Iterable[Topic]) -> faust.App:
     """The Faust app: one agent per topic, no table, no topic of Faust's own."""
     app = faust.App(
         settings.name,
@@ -322,7 +296,7 @@ def application(settings: Settings, folder: Path, worker: Worker) -> faust.App:
     page.tell(app, worker.health)
     app.transport.Consumer = _consumer(worker)  # type: ignore[misc]  # Faust asks the instance; there is no other way in
     within_s = settings.take_within_s
-    for topic in (*LOGS, SAMPLES):
+    for topic in topics:
         records = app.topic(topic.name, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw")
 
         @app.agent(records, name=topic.name, isolated_partitions=True)

@@ -59,6 +59,7 @@ def worker(
 def _ready(data: Path | None, settings: Settings, health_port: int | None) -> Iterator[Worker]:
     """A worker on a log and a store that fit each other; raises a StoreError or a StreamError where they do not."""
     from streams.kafka import letters  # noqa: PLC0415 -- see wiring
+    from streams.runtime.folding import Folding  # noqa: PLC0415 -- see wiring
     from streams.runtime.worker import Worker  # noqa: PLC0415 -- see wiring
 
     address, place = broker(settings), wiring.place(data, settings)
@@ -75,7 +76,8 @@ def _ready(data: Path | None, settings: Settings, health_port: int | None) -> It
             LOG.info("nobody else can open the book at %s meanwhile: for more than this, keep it on a server", place)
         LOG.info("folds what Kafka at %s has into the book at %s", address, place)
         telling = letters.telling(store, lambda found: letters.tell(publisher, found))
-        yield Worker(telling, publisher, _how(settings.kafka, address, health_port), machine)
+        role = Folding(telling, publisher, machine, settings.kafka.tick_s)
+        yield Worker(role, _how(settings.kafka, address, health_port), machine)
 
 
 def _how(kafka: KafkaConfig, address: str, health_port: int | None) -> Any:  # noqa: ANN401
@@ -84,7 +86,6 @@ def _how(kafka: KafkaConfig, address: str, health_port: int | None) -> Any:  # n
     return How(
         address,
         name=kafka.group,
-        tick_s=kafka.tick_s,
         save_every_s=kafka.save_every_s,
         stall_s=kafka.stall_s,
         health_host=kafka.health_host,

@@ -24,7 +24,7 @@ from streams.processor import Processor
 from streams.runtime.lane import Lane
 from streams.runtime.worker import Worker
 from tests.contract.runtime.frail import Fault, Frail
-from tests.support.worker import machine, settings
+from tests.support.worker import folding
 
 
 def die(after: str) -> None:
@@ -71,7 +71,7 @@ async def live(address: str, port: int, database: str, names: frozenset[str], st
     store.migrate()
     frail: Any = Frail(store, fault)
     with publisher(address) as sender:
-        worker = Worker(frail, sender, settings(address, session_s=2.0), machine())
+        worker = folding(frail, sender, address, session_s=2.0)
         loop = asyncio.get_running_loop()
         stopping: list[asyncio.Task[None]] = []
         loop.add_signal_handler(signal.SIGTERM, lambda: stopping.append(loop.create_task(worker.stop())))

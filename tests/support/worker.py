@@ -19,7 +19,8 @@ from deploy.kafka.node import Missing, fetch
 from ledger.checkpoint import Partition
 from ledger.store.protocol import Store
 from streams.kafka.admin import admin
-from streams.kafka.producer import publisher
+from streams.kafka.producer import Publisher, publisher
+from streams.runtime.folding import Folding
 from streams.runtime.patience import Patience
 from streams.runtime.worker import Machine, Settings, Worker
 from streams.topics import LOGS, SAMPLES, TOPICS
@@ -71,9 +72,15 @@ def ends(address: str) -> dict[Partition, int]:
 
 
 def settings(address: str, **chosen: Any) -> Settings:
-    """Quick in everything, and without ticks."""
+    """Quick in everything."""
     quick = {"take_within_s": 0.05, "save_every_s": 0.5, "session_s": 6.0, "rebalance_s": 8.0, "join_s": 20.0}
-    return Settings(address, **{"tick_s": 0, **quick, **chosen})
+    return Settings(address, **{**quick, **chosen})
+
+
+def folding(store: Store, sender: Publisher, address: str, **chosen: Any) -> Worker:
+    """A worker as `tenure worker` makes one, without ticks."""
+    here = machine()
+    return Worker(Folding(store, sender, here, tick_s=0), settings(address, **chosen), here)
 
 
 def drain(store: Store, address: str, **chosen: Any) -> None:
@@ -82,7 +89,7 @@ def drain(store: Store, address: str, **chosen: Any) -> None:
 
     async def live() -> None:
         with publisher(address) as sender:
-            worker = Worker(store, sender, settings(address, **chosen), machine())
+            worker = folding(store, sender, address, **chosen)
             running = asyncio.create_task(worker.run())
             until_s = time.monotonic() + ENOUGH_S
             while not running.done() and not caught_up(worker, wanted):
