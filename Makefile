@@ -5,7 +5,7 @@ PORT ?= 9092
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format cover chaos bench kafka-up kafka-down lock clean
+.PHONY: help setup demo test lint format cover chaos bench kafka-up kafka-down slurm-up slurm-down lock clean
 MAKEFLAGS += --no-print-directory
 
 help: ## this list
@@ -56,6 +56,12 @@ kafka-up: ## a Kafka node on loopback, without Docker; PORT=9092, and DATA=dir k
 
 kafka-down: ## stop it; the records stay
 	@$(PYTHON) deploy/kafka/node.py down $(if $(DATA),--data "$(DATA)")
+
+slurm-up: ## a Slurm with fake GPUs on this machine, as root; installs what it lacks. DATA=dir is its folder
+	@$(PYTHON) -m deploy.slurm.lab up $(if $(DATA),--data "$(DATA)")
+
+slurm-down: ## end it, its jobs too
+	@$(PYTHON) -m deploy.slurm.lab down $(if $(DATA),--data "$(DATA)")
 
 lock: .venv/.locked ## requirements.lock from pyproject.toml; UPGRADE=1 takes newer versions
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
