@@ -101,6 +101,14 @@ class Lab:
         if name in self._children:
             self._children.pop(name).wait()
 
+    def end_jobs(self) -> None:
+        """Cancel every job and wait until their processes are gone; arrays and heterogeneous jobs as wholes."""
+        jobs = {job.partition("+")[0].partition("_")[0] for job in self.run("squeue", "-h", "-o", "%i").split()}
+        if jobs:
+            self.run("scancel", *sorted(jobs))
+        if not until(lambda: not self.run("squeue", "-h", "-o", "%i").split(), 2 * GRACE_S):
+            raise Trouble(f"These jobs do not end: {self.run('squeue', '-h', '-o', '%i %T')}")
+
     def token(self, user: str = "root") -> str:
         """A token for `rest_url`, valid for an hour."""
         return self.run("scontrol", "token", f"username={user}", "lifespan=3600").strip().removeprefix("SLURM_JWT=")
@@ -160,7 +168,10 @@ class Lab:
 
     def _end(self) -> None:
         if "slurmctld" in self.running:
-            self._end_jobs()
+            try:
+                self.end_jobs()
+            except (Trouble, subprocess.TimeoutExpired) as trouble:
+                print(f"The jobs do not end ({trouble}); their processes are killed.", file=sys.stderr)
         for kind in ("slurmrestd", "slurmd-", "slurmctld", "slurmdbd", "mariadbd", "munged"):
             for name in [name for name in self.running if name.startswith(kind)]:
                 self.stop(name)
@@ -170,15 +181,6 @@ class Lab:
         for name in list(self._children):
             self.kill(name)
         (self.data / "pids.json").unlink(missing_ok=True)
-
-    def _end_jobs(self) -> None:
-        try:
-            jobs = self.run("squeue", "-h", "-o", "%A").split()
-            if jobs:
-                self.run("scancel", *jobs)
-                until(lambda: not self.run("squeue", "-h", "-t", "R,S,CG", "-o", "%A"), GRACE_S)
-        except (Trouble, subprocess.TimeoutExpired) as trouble:
-            print(f"The jobs could not be cancelled ({trouble}); their processes are killed.", file=sys.stderr)
 
     def _left_over(self) -> list[int]:
         """Steps and jobs that outlived their slurmd."""

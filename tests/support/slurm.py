@@ -100,10 +100,7 @@ class Cluster:
     def clear(self) -> None:
         """No jobs, no reservations, every daemon running."""
         self.lab.start("slurmctld", *(f"slurmd-{node}" for node in self.lab.shape.names))
-        jobs = self.run("squeue", "-h", "-o", "%A").split()
-        if jobs:
-            self.run("scancel", *jobs)
-        assert until(lambda: not self.run("squeue", "-h", "-o", "%A").split(), 20), "jobs do not end"
+        self.lab.end_jobs()
         for line in self.run("scontrol", "-o", "show", "reservation").splitlines():
             if line.startswith("ReservationName="):
                 self.run("scontrol", "delete", line.split()[0])

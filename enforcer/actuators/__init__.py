@@ -1,0 +1,1 @@
+"""The actuators: one module per scheduler's interface, each an `enforcer.orders.Actuator`."""
