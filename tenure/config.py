@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 from ledger.events.envelope import Name
 from streams.sources.config import Config, ConfigError, SourceConfig, tables, validated
 from streams.sources.files.mapping import FilesMapping
+from tenure.actuators import ActuatorConfig
 
 
 def _address(text: str) -> str:
@@ -76,8 +77,8 @@ class KafkaConfig(Config):
 class Settings(Config):
     """The whole file; every key may be left out.
 
-    `slurm` and `files` hold a table per source, by name. A Slurm source's cluster is its name unless it says
-    otherwise.
+    `actuators` holds a table per cluster: how it is told what the enforcer decided. `slurm` and `files` hold a table
+    per source, by name. A Slurm source's cluster is its name unless it says otherwise.
     """
 
     data: Path | None = None
@@ -86,6 +87,7 @@ class Settings(Config):
     cluster: Name | None = None
     author: Name | None = None
     kafka: KafkaConfig = Field(default_factory=KafkaConfig)
+    actuators: dict[Name, ActuatorConfig] = Field(default_factory=dict)
     slurm: dict[str, SourceConfig] = Field(default_factory=dict)
     files: dict[str, FilesMapping] = Field(default_factory=dict)
 

@@ -1,0 +1,128 @@
+"""Which actuator tells which cluster: the tables `[actuators.CLUSTER]` of the configuration, and what they make.
+
+Secrets are in files of their own, which have to be readable by Tenure alone.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, assert_never
+
+from pydantic import Field
+from standardwebhooks.webhooks import EmptyWebhookSecretError
+
+from enforcer.actuators.http import Http
+from enforcer.actuators.kubernetes import Pods, Workloads
+from enforcer.actuators.observe import Observe
+from enforcer.actuators.slurm import Slurm
+from enforcer.actuators.slurm_cli import Commands
+from enforcer.actuators.slurm_rest import Rest
+from enforcer.actuators.webhook import Webhook
+from enforcer.orders import Actuator
+from streams.sources.config import Config, ConfigError
+
+Timeout = Annotated[float, Field(gt=0, le=600)]
+Signal = Annotated[str, Field(pattern="^[A-Z][A-Z0-9]+$")]
+Address = Annotated[str, Field(pattern=r"^(https?://[^/]+|unix:/.+)$")]
+Url = Annotated[str, Field(pattern=r"^https?://")]
+
+
+class ObserveConfig(Config):
+    """`kind = "observe"`: touches nothing."""
+
+    kind: Literal["observe"] = "observe"
+
+
+class SlurmConfig(Config):
+    """`kind = "slurm"`: Slurm's commands. `conf` is slurm.conf where it is elsewhere; `signal` warns a job."""
+
+    kind: Literal["slurm"]
+    conf: Path | None = None
+    signal: Signal = "TERM"
+    timeout_s: Timeout = 30.0
+
+
+class SlurmrestdConfig(Config):
+    """`kind = "slurmrestd"`: its address; `user` and `token_file` where it asks for a token."""
+
+    kind: Literal["slurmrestd"]
+    address: Address
+    version: Annotated[str, Field(pattern=r"^v\d+\.\d+\.\d+$")] = "v0.0.38"
+    user: str | None = None
+    token_file: Path | None = None
+    signal: Signal = "TERM"
+    timeout_s: Timeout = 30.0
+
+
+class WebhookConfig(Config):
+    """`kind = "webhook"`: where it is sent, and the file with the secret, `whsec_…`."""
+
+    kind: Literal["webhook"]
+    url: Url
+    secret_file: Path
+    timeout_s: Timeout = 30.0
+
+
+class KubernetesConfig(Config):
+    """`kind = "kubernetes"`: the API server, its certificate authority, a service account's token; `objects` yield."""
+
+    kind: Literal["kubernetes"]
+    address: Address
+    objects: Literal["pods", "workloads"]
+    token_file: Path | None = None
+    ca_file: Path | None = None
+    timeout_s: Timeout = 30.0
+
+
+ActuatorConfig = Annotated[
+    ObserveConfig | SlurmConfig | SlurmrestdConfig | WebhookConfig | KubernetesConfig, Field(discriminator="kind")
+]
+
+
+def actuator(config: ActuatorConfig, env: Mapping[str, str], now_s: Callable[[], float]) -> Actuator:
+    """The actuator that a table asks for; raises ConfigError where a file it names cannot be read."""
+    match config:
+        case ObserveConfig():
+            return Observe()
+        case SlurmConfig():
+            conf = {} if config.conf is None else {"SLURM_CONF": str(config.conf)}
+            commands = Commands({**env, **conf}, signal=config.signal, timeout_s=config.timeout_s)
+            return Slurm(commands, commands)
+        case SlurmrestdConfig():
+            headers = {} if config.user is None else {"X-SLURM-USER-NAME": config.user}
+            if config.token_file is not None:
+                headers["X-SLURM-USER-TOKEN"] = _secret(config.token_file)
+            http = Http(config.address, headers, timeout_s=config.timeout_s)
+            return Slurm(Rest(http, version=config.version, signal=config.signal))
+        case WebhookConfig():
+            return _webhook(config, now_s)
+        case KubernetesConfig():
+            return _kubernetes(config)
+        case _ as never:
+            assert_never(never)
+
+
+def _webhook(config: WebhookConfig, now_s: Callable[[], float]) -> Webhook:
+    try:
+        return Webhook(config.url, _secret(config.secret_file), now_s, timeout_s=config.timeout_s)
+    except (ValueError, EmptyWebhookSecretError) as wrong:
+        raise ConfigError(f"{config.secret_file} holds no secret like whsec_…: {wrong}") from wrong
+
+
+def _kubernetes(config: KubernetesConfig) -> Actuator:
+    headers = {} if config.token_file is None else {"Authorization": f"Bearer {_secret(config.token_file)}"}
+    try:
+        tls = None if config.ca_file is None else ssl.create_default_context(cafile=str(config.ca_file))
+    except OSError as wrong:
+        raise ConfigError(f"{config.ca_file} is no certificate that can be read: {wrong}") from wrong
+    http = Http(config.address, headers, tls=tls, timeout_s=config.timeout_s)
+    return Pods(http) if config.objects == "pods" else Workloads(http)
+
+
+def _secret(file: Path) -> str:
+    try:
+        return file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise ConfigError(f"{file} cannot be read: name the file that holds the secret ({wrong})") from wrong

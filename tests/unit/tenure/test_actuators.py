@@ -1,0 +1,75 @@
+"""The tables `[actuators.CLUSTER]`, and the actuator each makes."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from enforcer.actuators.kubernetes import Pods, Workloads
+from enforcer.actuators.observe import Observe
+from enforcer.actuators.slurm import Slurm
+from enforcer.actuators.webhook import Webhook
+from enforcer.orders import UNREACHABLE, Order
+from streams.sources.config import ConfigError
+from tenure.actuators import actuator
+from tenure.config import settings
+
+ORDER = Order("alpha", "gpu/1/77", "12", "100", "cancel", 60, ("gn1",), "why")
+
+
+def made(table: str, **env: str) -> object:
+    config = settings(f"[actuators.alpha]\n{table}\n", "tenure.toml").actuators["alpha"]
+    return actuator(config, env, time.time)
+
+
+def test_each_kind_makes_its_actuator(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("whsec_c2VjcmV0LW9mLXRoZS1sYWI=\n")
+    assert isinstance(made('kind = "observe"'), Observe)
+    assert isinstance(made('kind = "slurm"\nconf = "/etc/slurm/slurm.conf"\nsignal = "USR1"'), Slurm)
+    assert isinstance(made(f'kind = "webhook"\nurl = "https://h.example.org/x"\nsecret_file = "{secret}"'), Webhook)
+    api = f'kind = "kubernetes"\naddress = "https://k.example.org:6443"\ntoken_file = "{secret}"\n'
+    assert isinstance(made(api + 'objects = "pods"'), Pods)
+    assert isinstance(made(api + 'objects = "workloads"'), Workloads)
+    rest = made(f'kind = "slurmrestd"\naddress = "unix:{tmp_path}/socket"\nuser = "tenure"\ntoken_file = "{secret}"')
+    assert isinstance(rest, Slurm)
+    assert rest.preempt(ORDER).name == UNREACHABLE
+
+
+def test_slurm_is_found_by_the_environment() -> None:
+    slurm = made('kind = "slurm"', PATH="/nonexistent")
+    assert isinstance(slurm, Slurm)
+    assert "on the PATH" in slurm.preempt(ORDER).sentence
+
+
+def test_without_a_table_there_is_none() -> None:
+    assert settings("", "tenure.toml").actuators == {}
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('kind = "pbs"', "kind"),
+        ('kind = "slurm"\nsignal = "15; rm"', "signal"),
+        ('kind = "webhook"\nurl = "ftp://x"\nsecret_file = "s"', "url"),
+        ('kind = "kubernetes"\naddress = "https://k"', "objects"),
+        ('kind = "slurmrestd"\naddress = "k:1"', "address"),
+    ],
+)
+def test_a_wrong_table_is_named(table: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        made(table)
+
+
+def test_a_secret_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    hook = f'kind = "webhook"\nurl = "https://h.example.org"\nsecret_file = "{tmp_path}/s"'
+    with pytest.raises(ConfigError, match="cannot be read"):
+        made(hook)
+    for text in ("whsec_a", "whsec_", ""):
+        (tmp_path / "s").write_text(text)
+        with pytest.raises(ConfigError, match="holds no secret"):
+            made(hook)
+    with pytest.raises(ConfigError, match="no certificate"):
+        made(f'kind = "kubernetes"\naddress = "https://k"\nobjects = "pods"\nca_file = "{tmp_path}/s"')
