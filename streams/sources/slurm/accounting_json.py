@@ -9,10 +9,10 @@ from streams.sources.reading import Reading, Refused
 from streams.sources.slurm.exits import from_json
 from streams.sources.slurm.gres import Gpus, gpus_of
 from streams.sources.slurm.jobids import tasks_of
-from streams.sources.slurm.json_rows import answer
+from streams.sources.slurm.json_rows import Answer, answer
 from streams.sources.slurm.json_values import Fields
 from streams.sources.slurm.nodelist import expand
-from streams.sources.slurm.reader import records_to_readings, understood
+from streams.sources.slurm.reader import Piece, records_to_readings, understood
 from streams.sources.slurm.record import JobId, JobRecord, since_elapsed
 from streams.sources.slurm.states import resolve
 
@@ -20,9 +20,13 @@ from streams.sources.slurm.states import resolve
 def read(data: bytes, config: SourceConfig) -> Iterator[Reading]:
     """A reading for every element, and a dead letter for an error answer or a part that is broken."""
     found = answer(data)
-    pieces = [(understood(_record, element.value), element.place, element.raw) for element in found.rows]
-    yield from records_to_readings(pieces, config, None)
+    yield from records_to_readings(pieces(found), config, None)
     yield from found.dead_letters()
+
+
+def pieces(found: Answer) -> list[Piece]:
+    """The record of every element, or why there is none."""
+    return [(understood(_record, element.value), element.place, element.raw) for element in found.rows]
 
 
 def _record(value: object) -> JobRecord:
@@ -33,6 +37,7 @@ def _record(value: object) -> JobRecord:
     return JobRecord(
         id=job_id(job),
         state=state,
+        number=str(job.number("job_id") or ""),
         cluster=job.text("cluster") or None,
         sluid=job.text("sluid") or None,
         user=job.text("user") or job.sub("association").text("user"),

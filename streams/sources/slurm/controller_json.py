@@ -10,10 +10,10 @@ from streams.sources.slurm.asked import held, or_unsaid, per_socket_only, reques
 from streams.sources.slurm.exits import from_json
 from streams.sources.slurm.gres import Gpus, gpus
 from streams.sources.slurm.jobids import tasks_of
-from streams.sources.slurm.json_rows import answer
+from streams.sources.slurm.json_rows import Answer, answer
 from streams.sources.slurm.json_values import Fields
 from streams.sources.slurm.nodelist import expand
-from streams.sources.slurm.reader import records_to_readings, understood
+from streams.sources.slurm.reader import Piece, records_to_readings, understood
 from streams.sources.slurm.record import JobId, JobRecord, suspensions
 from streams.sources.slurm.states import State, resolve
 
@@ -21,9 +21,13 @@ from streams.sources.slurm.states import State, resolve
 def read(data: bytes, config: SourceConfig) -> Iterator[Reading]:
     """A reading for every element, and a dead letter for an error answer or a part that is broken."""
     found = answer(data)
-    pieces = [(understood(_record, element.value), element.place, element.raw) for element in found.rows]
-    yield from records_to_readings(pieces, config, Fields(found.rest).instant("last_update"))
+    yield from records_to_readings(pieces(found), config, Fields(found.rest).instant("last_update"))
     yield from found.dead_letters()
+
+
+def pieces(found: Answer) -> list[Piece]:
+    """The record of every element, or why there is none."""
+    return [(understood(_record, element.value), element.place, element.raw) for element in found.rows]
 
 
 def _record(value: object) -> JobRecord:
@@ -39,6 +43,7 @@ def _record(value: object) -> JobRecord:
     return JobRecord(
         id=job_id(job),
         state=state,
+        number=str(job.number("job_id") or ""),
         cluster=job.text("cluster") or None,
         user=job.text("user_name") or str(job.number("user_id") or ""),
         account=job.text("account"),
@@ -52,6 +57,8 @@ def _record(value: object) -> JobRecord:
         end_s=end_s,
         suspended_s=total_s,
         suspended_since_s=since_s,
+        changed_s=job.instant("suspend_time"),
+        ran_s=job.number("pre_sus_time") or 0,
         nodes=nodes,
         node_count=job.number("node_count") or 0,
         allocated=allocated,

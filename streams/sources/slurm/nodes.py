@@ -40,7 +40,8 @@ MAX_REASON: Final = 4_096
 class NodeRecord:
     """Nodes that are stated alike: sinfo groups them, every other command states one.
 
-    `latest_s` is the latest instant it speaks of, `booted_s` the one of its boot; 0 for none.
+    `latest_s` is the latest instant it speaks of, `booted_s` the one of its boot, `reason_s` that at which its reason
+    was set; 0 for none.
     """
 
     names: tuple[str, ...]
@@ -51,6 +52,11 @@ class NodeRecord:
     cluster: str = ""
     latest_s: int = 0
     booted_s: int = 0
+    reason_s: int = 0
+
+
+NodePiece = tuple[NodeRecord | Refused | Skipped | Unreadable, Place, bytes]
+"""A record or why there is none, where it stands and the bytes it was read from."""
 
 
 def node_state(words: Iterable[str]) -> NodeState:
@@ -59,24 +65,25 @@ def node_state(words: Iterable[str]) -> NodeState:
     A drain with work on the node is `draining`, one without is `planned_down`; maintenance and reboots are
     planned. Reserved, planned, cloud and powered-down nodes are available: their GPUs can be had.
     """
-    spelled = set(_spelled(words))
-    strange = spelled - _KNOWN
-    if strange or not spelled:
+    said = set(spelled(words))
+    strange = said - _KNOWN
+    if strange or not said:
         raise Refused(
             "unknown_state",
             f"{','.join(sorted(strange)) or 'an empty state'} is no state of a Slurm node: correct the record, or "
             "ask for support of this Slurm version",
         )
-    if spelled & _DOWN:
-        return "planned_down" if spelled & {"MAINT", "MAINTENANCE"} and "DOWN" not in spelled else "down"
-    if spelled & _PLANNED:
+    if said & _DOWN:
+        return "planned_down" if said & {"MAINT", "MAINTENANCE"} and "DOWN" not in said else "down"
+    if said & _PLANNED:
         return "planned_down"
-    if spelled & _DRAIN:
-        return "draining" if spelled & _AT_WORK else "planned_down"
+    if said & _DRAIN:
+        return "draining" if said & _AT_WORK else "planned_down"
     return "available"
 
 
-def _spelled(words: Iterable[str]) -> Iterator[str]:
+def spelled(words: Iterable[str]) -> Iterator[str]:
+    """Base state and flags, each a word, out of words, `IDLE+DRAIN` and suffixes."""
     for word in words:
         for part in word.upper().replace("+", " ").split():
             bare = part.rstrip("".join(_SUFFIXES))
@@ -91,7 +98,7 @@ def gpu_type(found: Gpus, config: SourceConfig) -> str:
 
 
 def readings(
-    pieces: Sequence[tuple[NodeRecord | Refused | Skipped | Unreadable, Place, bytes]],
+    pieces: Sequence[NodePiece],
     config: SourceConfig,
     stated_s: int | None,
 ) -> Iterator[Reading]:
@@ -116,13 +123,18 @@ def readings(
                 yield found
 
 
+def gpus_of(record: NodeRecord) -> Gpus:
+    """The GPUs it has, whatever its state. Raises GresWrong."""
+    return gpus(record.gres) or or_unsaid(record.tres) or Gpus(0)
+
+
 def _configured(config: SourceConfig) -> int | None:
     at = config.nodes_at or config.snapshot_at
     return None if at is None else epoch_s(at)
 
 
 def _reading(record: NodeRecord, config: SourceConfig, at_s: int, seen: set[tuple[str, str]], place: Place) -> Reading:
-    found = gpus(record.gres) or or_unsaid(record.tres) or Gpus(0)
+    found = gpus_of(record)
     if not found.milli:
         return Skipped("node_without_gpus", place)
     if not record.names or not at_s:

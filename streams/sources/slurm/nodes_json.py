@@ -6,17 +6,21 @@ from collections.abc import Iterator
 
 from streams.sources.config import SourceConfig
 from streams.sources.reading import Reading, Refused
-from streams.sources.slurm.json_rows import answer
+from streams.sources.slurm.json_rows import Answer, answer
 from streams.sources.slurm.json_values import Fields
-from streams.sources.slurm.nodes import NodeRecord, readings
+from streams.sources.slurm.nodes import NodePiece, NodeRecord, readings
 
 
 def read(data: bytes, config: SourceConfig) -> Iterator[Reading]:
     """A reading for every element, and a dead letter for an error answer or a part that is broken."""
     found = answer(data)
-    pieces = [(_record(element.value), element.place, element.raw) for element in found.rows]
-    yield from readings(pieces, config, Fields(found.rest).instant("last_update"))
+    yield from readings(pieces(found), config, Fields(found.rest).instant("last_update"))
     yield from found.dead_letters()
+
+
+def pieces(found: Answer) -> list[NodePiece]:
+    """The record of every element, or why there is none."""
+    return [(_record(element.value), element.place, element.raw) for element in found.rows]
 
 
 def _record(value: object) -> NodeRecord | Refused:
@@ -41,6 +45,7 @@ def _single(node: Fields) -> NodeRecord:
         cluster=node.text("cluster_name"),
         latest_s=max(node.instant(at) or 0 for at in instants),
         booted_s=node.instant("boot_time") or 0,
+        reason_s=node.instant("reason_changed_at") or 0,
     )
 
 
@@ -53,4 +58,5 @@ def _group(group: Fields) -> NodeRecord:
         reason=group.sub("reason").text("description"),
         cluster=group.text("cluster"),
         latest_s=group.sub("reason").instant("time") or 0,
+        reason_s=group.sub("reason").instant("time") or 0,
     )

@@ -41,11 +41,14 @@ class JobRecord:
     """Times in epoch seconds, None where unknown. `elapsed_s` leaves suspended time out, as Slurm's Elapsed does.
 
     `allocated` and `requested` are None where the record has no say, `Gpus(0)` where it says there are none.
-    `per_node` are GRES details by node. `suspended_since_s` is set while the job is suspended.
+    `per_node` are GRES details by node. `suspended_since_s` is set while the job is suspended. `changed_s` is when it
+    was last suspended or resumed, as a controller tells, and `ran_s` how long it had run before its last suspension.
+    `number` is what Slurm itself calls it, whatever its array or heterogeneous job, '' where it is not told.
     """
 
     id: JobId
     state: State
+    number: str = ""
     cluster: str | None = None
     sluid: str | None = None
     user: str = ""
@@ -61,6 +64,8 @@ class JobRecord:
     elapsed_s: int | None = None
     suspended_s: int = 0
     suspended_since_s: int | None = None
+    changed_s: int | None = None
+    ran_s: int = 0
     nodes: tuple[str, ...] = ()
     nodes_known: bool = True
     node_count: int = 0

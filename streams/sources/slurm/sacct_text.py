@@ -35,8 +35,13 @@ class Row:
 
 def read(data: bytes, config: SourceConfig) -> Iterator[Reading]:
     """A reading for every physical line of the text."""
+    yield from records_to_readings(pieces(data, config), config, None)
+
+
+def pieces(data: bytes, config: SourceConfig) -> list[Piece]:
+    """The record of every row, or why there is none."""
     tz = zone(config.timezone)
-    yield from records_to_readings([_piece(found, tz) for found in rows(data, config)], config, None)
+    return [_piece(found, tz) for found in rows(data, config)]
 
 
 def _piece(found: Row | Skipped | Unreadable, tz: tzinfo) -> Piece:
@@ -181,6 +186,7 @@ def _job(found: JobId, cells: Cells, tz: tzinfo) -> JobRecord:
     return JobRecord(
         id=found,
         state=state,
+        number=cells["jobidraw"] if cells["jobidraw"].isdigit() else "",
         cluster=cells["cluster"] or None,
         sluid=cells["sluid"] or None,
         user=cells["user"] or cells["uid"],

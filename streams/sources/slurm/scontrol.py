@@ -14,7 +14,7 @@ from streams.sources.slurm.exits import from_text
 from streams.sources.slurm.gres import Gpus, gpus
 from streams.sources.slurm.jobids import tasks_of
 from streams.sources.slurm.nodelist import expand
-from streams.sources.slurm.nodes import NodeRecord
+from streams.sources.slurm.nodes import NodePiece, NodeRecord
 from streams.sources.slurm.nodes import readings as node_readings
 from streams.sources.slurm.reader import Piece, records_to_readings, understood
 from streams.sources.slurm.record import JobId, JobRecord, suspensions
@@ -49,8 +49,12 @@ def _job_pieces(data: bytes, tz: tzinfo) -> Iterator[Piece]:
 
 def read_nodes(data: bytes, config: SourceConfig) -> Iterator[Reading]:
     """A reading for every physical line of `show node`."""
-    tz = zone(config.timezone)
-    pieces: list[tuple[NodeRecord | Refused | Skipped | Unreadable, Place, bytes]] = []
+    yield from node_readings(node_pieces(data, zone(config.timezone)), config, None)
+
+
+def node_pieces(data: bytes, tz: tzinfo) -> list[NodePiece]:
+    """The record of every node, or why there is none."""
+    pieces: list[NodePiece] = []
     for block in blocks(data):
         match block:
             case Block(kind="NodeName"):
@@ -60,7 +64,7 @@ def read_nodes(data: bytes, config: SourceConfig) -> Iterator[Reading]:
                 pieces += _other(block)
             case _:
                 pieces.append((block, block.place, b""))
-    yield from node_readings(pieces, config, None)
+    return pieces
 
 
 def _other(block: Block) -> list[tuple[Skipped | Unreadable, Place, bytes]]:
@@ -185,6 +189,7 @@ def _node(cells: Mapping[str, str], tz: tzinfo) -> NodeRecord:
         reason=reason,
         latest_s=max(_instant_or_0(text, tz) for text in [*instants, stamp[1] if stamp else ""]),
         booted_s=_instant_or_0(cells.get("BootTime", ""), tz),
+        reason_s=_instant_or_0(stamp[1], tz) if stamp else 0,
     )
 
 

@@ -54,16 +54,16 @@ class Reader:
         if not record.started and record.state.phase in {"running", "suspended"}:
             raise Refused("no_start_time", "the job runs and the row has no Start: ask sacct for Start as well")
         cluster = visible(record.cluster or self.config.cluster)
-        attempt = self._attempt(record)
+        attempt = self.attempt(record)
         key = (cluster, record.id.keys[0], attempt)
-        terms = self._terms(record)
+        terms = self.terms(record)
         if record.started:
-            events = tuple(self._run(record, gpus, terms, cluster, job, attempt) for job in record.id.keys)
+            events = tuple(self.run(record, gpus, terms, cluster, job, attempt) for job in record.id.keys)
             return self.seen.statement("run", key, events, place, terms.note)
         waiting = tuple(e for job in record.id.keys for e in self._waiting(record, gpus, terms, cluster, job))
         return self.seen.statement("job", key, waiting, place, terms.note)
 
-    def _attempt(self, record: JobRecord) -> str:
+    def attempt(self, record: JobRecord) -> str:
         """The SLUID if the configuration asks for it and there is one, else the submit time, else the start."""
         if self.config.attempt == "sluid" and record.sluid:
             return record.sluid
@@ -76,7 +76,8 @@ class Reader:
             )
         return str(at_s)
 
-    def _terms(self, record: JobRecord) -> Terms:
+    def terms(self, record: JobRecord) -> Terms:
+        """What the rules and its comment make of it."""
         labels = Labels(
             visible(record.account),
             visible(record.partition),
@@ -86,7 +87,17 @@ class Reader:
         )
         return self.book.terms(labels, visible(record.comment))
 
-    def _run(self, record: JobRecord, gpus: Gpus, terms: Terms, cluster: str, job: str, attempt: str) -> RunObserved:
+    def run(
+        self,
+        record: JobRecord,
+        gpus: Gpus,
+        terms: Terms,
+        cluster: str,
+        job: str,
+        attempt: str,
+        pauses: tuple[Suspension, ...] | None = None,
+    ) -> RunObserved:
+        """The whole run. `pauses`, if given, are all there were; else the record's own say counts. Raises Refused."""
         start_s = _start(record)
         end_s = _end(record, start_s)
         data = RunObservedData(
@@ -106,9 +117,11 @@ class Reader:
             eligible_at=_at(record.eligible_s),
             started_at=instant(start_s),
             ended_at=_at(end_s),
-            placements=self._placements(record, gpus, cluster),
-            suspensions=_suspensions(record),
-            suspended_s=_suspended_s(record, start_s, end_s if end_s is not None else self.as_of_s),
+            placements=self.placements(record, gpus, cluster),
+            suspensions=_suspensions(record) if pauses is None else pauses,
+            suspended_s=0
+            if pauses is not None
+            else _suspended_s(record, start_s, end_s if end_s is not None else self.as_of_s),
             outcome=_outcome(record) if end_s is not None else None,
             exit_code=record.exit_code if end_s is not None else None,
         )
@@ -120,7 +133,8 @@ class Reader:
             data=data,
         )
 
-    def _placements(self, record: JobRecord, gpus: Gpus, cluster: str) -> tuple[Placement, ...]:
+    def placements(self, record: JobRecord, gpus: Gpus, cluster: str) -> tuple[Placement, ...]:
+        """What it holds where."""
         if record.per_node:
             return tuple(
                 Placement(node=visible(node), gpus_milli=part.milli, gpu_indices=part.indices)
@@ -131,6 +145,13 @@ class Reader:
         return spread(nodes or (f"{cluster}-unplaced",), gpus.milli)
 
     def _waiting(self, record: JobRecord, gpus: Gpus, terms: Terms, cluster: str, job: str) -> list[Event]:
+        submitted = self.submission(record, gpus, terms, cluster, job)
+        if record.state.phase != "ended":
+            return [submitted]
+        return [submitted, self.left(record, cluster, job)]
+
+    def submission(self, record: JobRecord, gpus: Gpus, terms: Terms, cluster: str, job: str) -> JobSubmitted:
+        """What it asks for. Raises Refused."""
         if record.submit_s is None:
             raise Refused("no_submit_time", "the job never started and has no Submit: ask sacct for Submit as well")
         data = JobSubmittedData(
@@ -151,18 +172,13 @@ class Reader:
             held=record.held or record.state.held,
         )
         time = instant(record.submit_s)
-        submitted = JobSubmitted(
-            id=event_id("job", job, time, data), source=self.config.source_name, time=time, data=data
-        )
-        if record.state.phase != "ended":
-            return [submitted]
-        return [submitted, self._left(record, cluster, job, record.submit_s)]
+        return JobSubmitted(id=event_id("job", job, time, data), source=self.config.source_name, time=time, data=data)
 
-    def _left(self, record: JobRecord, cluster: str, job: str, submit_s: int) -> JobEnded:
-        """Its place in the queue is given up."""
+    def left(self, record: JobRecord, cluster: str, job: str) -> JobEnded:
+        """Its place in the queue is given up. Raises Refused."""
         if record.end_s is None:
             raise _no_end(record)
-        time = instant(max(record.end_s, submit_s))
+        time = instant(max(record.end_s, record.submit_s or 0))
         data = JobEndedData(cluster=cluster, job=job, outcome=_outcome(record), exit_code=record.exit_code)
         return JobEnded(id=event_id("end", job, time, data), source=self.config.source_name, time=time, data=data)
 

@@ -30,6 +30,7 @@ _PHASES: Final[Mapping[str, Phase]] = {
 REQUEUES: Final = frozenset({"REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT"})
 RUNS: Final = frozenset({"CONFIGURING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT", "POWER_UP_NODE"})
 """Flags under which a job holds its GPUs when no base state is written beside them."""
+LEAVES: Final = frozenset({"COMPLETING", "STAGE_OUT"})
 STOPS: Final = frozenset({"STOPPED"})
 QUEUES: Final = frozenset({"RESV_DEL_HOLD"})
 SILENT: Final = frozenset({"LAUNCH_FAILED", "RECONFIG_FAIL", "UPDATE_DB", "EXPEDITING"})
@@ -74,6 +75,8 @@ class State:
     requeued: bool = False
     held: bool = False
     revoked: bool = False
+    leaving: bool = False
+    """Its processes are on their way out: it ended, or goes back to the queue, and old versions do not say which."""
 
 
 @lru_cache(maxsize=1_024)
@@ -102,7 +105,8 @@ def resolve(words: Iterable[str]) -> State:
     requeued = any(word in REQUEUES for word in spelled)
     held = any(word in {"REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"} for word in spelled)
     outcome = next((ENDED[word] for word in spelled if word in ENDED), None)
-    return State(_phase(spelled, outcome), outcome, requeued, held, REVOKED in spelled)
+    leaving = any(word in LEAVES for word in spelled)
+    return State(_phase(spelled, outcome), outcome, requeued, held, REVOKED in spelled, leaving)
 
 
 def _phase(spelled: list[str], outcome: Outcome | None) -> Phase:
