@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field
 
 from ledger.events.envelope import Name
-from streams.sources.config import Config, ConfigError, SourceConfig, tables, validated
+from streams.sources.config import Config, ConfigError, Duration, SourceConfig, tables, validated
 from streams.sources.files.mapping import FilesMapping
 from tenure.actuators import ActuatorConfig
 
@@ -74,11 +74,38 @@ class KafkaConfig(Config):
     health_port: Annotated[int, Field(ge=0, le=65_535)] = 0
 
 
+def _slurmrestd(text: str) -> str:
+    """Where slurmrestd listens, or a ValueError that says what that looks like."""
+    parts = urlsplit(text)
+    is_socket = text.startswith("unix:/")
+    if not is_socket and not (parts.scheme in {"http", "https"} and parts.hostname):
+        raise ValueError("write http://host:6820, or unix:/run/slurmrestd/slurmrestd.socket")
+    return text
+
+
+class CollectConfig(Config):
+    """`[collect.NAME]`: how the live cluster of `[slurm.NAME]` is asked, and how often.
+
+    By Slurm's commands, which are in `folder` (else where PATH finds them) and read `slurm_conf` (else their own
+    default); or by `slurmrestd`, if it is named, as `user` with the token in `token_file` (else $SLURM_JWT), in version
+    `api` (else the newest that it knows). What gives no answer in `timeout` is asked again at the next poll.
+    """
+
+    every: Annotated[Duration, Field(ge=1)] = 10
+    timeout: Annotated[Duration, Field(ge=1)] = 30
+    folder: str = ""
+    slurm_conf: str = ""
+    slurmrestd: Annotated[str, AfterValidator(_slurmrestd)] | None = None
+    user: str = ""
+    token_file: Path | None = None
+    api: Annotated[str, Field(pattern=r"^(v\d+\.\d+\.\d+)?$")] = ""
+
+
 class Settings(Config):
     """The whole file; every key may be left out.
 
-    `actuators` holds a table per cluster: how it is told what the enforcer decided. `slurm` and `files` hold a table
-    per source, by name. A Slurm source's cluster is its name unless it says otherwise.
+    `slurm` and `files` hold a table per source, by name. A Slurm source's cluster is its name unless it says
+    otherwise. `collect` holds one per Slurm source that is polled.
     """
 
     data: Path | None = None
@@ -90,6 +117,7 @@ class Settings(Config):
     actuators: dict[Name, ActuatorConfig] = Field(default_factory=dict)
     slurm: dict[str, SourceConfig] = Field(default_factory=dict)
     files: dict[str, FilesMapping] = Field(default_factory=dict)
+    collect: dict[str, CollectConfig] = Field(default_factory=dict)
 
 
 def server_address(text: str) -> str:

@@ -28,7 +28,10 @@ from streams.runtime.collector import calm
 from streams.runtime.embedded import Embedded
 from streams.runtime.patience import Patience
 from streams.sources.config import ConfigError
-from tenure.config import Settings, broker_addresses, read_settings, replicated_cluster, server_address
+from streams.sources.slurm.live.commands import Commands
+from streams.sources.slurm.live.port import Slurm
+from streams.sources.slurm.live.rest import Rest
+from tenure.config import CollectConfig, Settings, broker_addresses, read_settings, replicated_cluster, server_address
 
 if TYPE_CHECKING:
     # Kafka's clients and Faust take longer to import than most commands take; who needs them pays for them.
@@ -44,6 +47,8 @@ CLICKHOUSE: Final = "TENURE_CLICKHOUSE"
 CLUSTER: Final = "TENURE_CLICKHOUSE_CLUSTER"
 PASSWORD: Final = "TENURE_CLICKHOUSE_PASSWORD"  # noqa: S105 -- the variable's name
 KAFKA: Final = "TENURE_KAFKA"
+SLURM_CONF: Final = "SLURM_CONF"
+SLURM_JWT: Final = "SLURM_JWT"
 CONFIG_NAME: Final = "tenure.toml"
 BOOK: Final = "book"
 """The part of a data folder that is chDB's."""
@@ -247,6 +252,30 @@ def fetch(url: str, within_s: float) -> tuple[int, bytes]:
     except (OSError, ValueError) as wrong:
         why = getattr(wrong, "reason", None) or wrong
         raise StreamError(f"nobody answers at {url} ({why}): does the worker run, and is this its page?") from wrong
+
+
+# ---------------------------------------------------------------- a live Slurm
+
+
+def open_slurm(how: CollectConfig) -> Slurm:
+    """The live cluster, as it is to be asked. Raises ConfigError where its token cannot be read."""
+    if how.slurmrestd is not None:
+        return Rest(how.slurmrestd, how.timeout, how.user, _token(how.token_file), how.api)
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH", SLURM_CONF) if name in os.environ}
+    # In UTC, because sacct and scontrol write local time; without what users set to change what squeue and sacct show.
+    environment = {**kept, "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+    if how.slurm_conf:
+        environment[SLURM_CONF] = how.slurm_conf
+    return Commands(environment, how.timeout, how.folder)
+
+
+def _token(file: Path | None) -> str:
+    if file is None:
+        return os.environ.get(SLURM_JWT, "")
+    try:
+        return file.read_text("utf-8").strip().removeprefix(f"{SLURM_JWT}=")
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise ConfigError(f"{file} cannot be read ({wrong}): keep slurmrestd's token there, or unset it") from wrong
 
 
 # ---------------------------------------------------------------- the book

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from tenure.cli import (
     accounts,
+    collect,
     dead_letters,
     demo,
     doctor,
@@ -83,6 +84,7 @@ def _root(
 
 app.command()(demo.demo)
 app.command()(ingest.ingest)
+app.add_typer(collect.app, name="collect")
 app.command()(accounts.accounts)
 app.add_typer(shares.app, name="shares")
 app.add_typer(grants.app, name="grants")

@@ -13,6 +13,8 @@ from ledger.store.errors import StoreBusy, StoreError, StoreFull
 from streams.kafka import StreamError
 from streams.sources.config import ConfigError, sentence
 from streams.sources.detect import UnknownFormat
+from streams.sources.slurm.live.cursor import CursorWrong
+from streams.sources.slurm.live.kept import CursorBusy
 
 DONE: Final = 0
 FINDINGS: Final = 1
@@ -44,9 +46,9 @@ def code_of(error: Exception) -> int | None:
     match error:
         case Stop():
             return error.code
-        case ConfigError() | UnknownFormat() | ValidationError():
+        case ConfigError() | UnknownFormat() | ValidationError() | CursorWrong():
             return USAGE
-        case StoreBusy():
+        case StoreBusy() | CursorBusy():
             return BUSY
         case StoreFull():
             return FULL
