@@ -34,7 +34,8 @@ def ask(slurm: Slurm, cursor: Cursor, config: SourceConfig, at_s: int) -> Asked:
     ended = jobs_of(slurm.ended(window_s(cursor), at_s))
     poll = Poll(at_s, jobs=jobs, ended=ended)
     wanted = to_ask(cursor, poll, config)
-    asked = [] if not wanted else jobs_of(slurm.accounting(wanted))
+    # Accounting that has just given no answer is not asked again at once: each question may take its whole timeout.
+    asked = None if ended is None else [] if not wanted else jobs_of(slurm.accounting(wanted))
     listed = node_pieces(slurm.nodes())
     if isinstance(listed, Silent):
         silent.append(listed.sentence)

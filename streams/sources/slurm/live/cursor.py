@@ -19,7 +19,7 @@ class CursorWrong(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What was told of one attempt. `asked` are its terms as JSON while it waits.
+    """What was told of one attempt. `asked` are its terms as JSON.
 
     `unseen` counts the polls in a row that answered and did not name it. `number` is Slurm's own name of the job.
     """

@@ -18,6 +18,7 @@ from ledger.events.jobs import (
     JobResumed,
     JobStarted,
     JobStartedData,
+    JobSubmitted,
     JobSubmittedData,
     JobSuspended,
     JobSuspendedData,
@@ -32,6 +33,7 @@ from streams.sources.slurm.live.cursor import Attempt, Pauses
 from streams.sources.slurm.live.pauses import follow, settle, total_s, turns
 from streams.sources.slurm.record import JobRecord
 from streams.sources.slurm.statements import Reader
+from streams.sources.terms import Terms
 
 SETTLED_S: Final = 10
 """So long after its end a row of accounting is whole. Before, a task of an array may stand there without its array, as
@@ -121,16 +123,19 @@ class Telling:
 
     def _submit(self, job: str, known: Attempt | None, record: JobRecord) -> str:
         """Tell what it asks for, or what of it changed; the terms as they are told then."""
-        # Slurm gives no eligible time to what is held, depends on another job or is over its array's limit.
-        waiting = record.state.phase == "pending"
-        told = replace(record, held=record.held or (waiting and record.eligible_s is None))
-        event = self.reader.submission(told, record.gpus, self.reader.terms(record), self.config.cluster, job)
+        event = self._asked(job, record)
         asked = event.data.model_dump_json(exclude_defaults=True)
         if known is None:
             self.events.append(event)
         elif known.asked != asked:
             self._changed(job, JobSubmittedData.model_validate_json(known.asked), event.data, record)
         return asked
+
+    def _asked(self, job: str, record: JobRecord) -> JobSubmitted:
+        # Slurm gives no eligible time to what is held, depends on another job or is over its array's limit.
+        waiting = record.state.phase == "pending"
+        told = replace(record, held=record.held or (waiting and record.eligible_s is None))
+        return self.reader.submission(told, record.gpus, self.reader.terms(record), self.config.cluster, job)
 
     def _changed(self, job: str, before: JobSubmittedData, now: JobSubmittedData, record: JobRecord) -> None:
         """Tell which terms changed: since when, where the release of a hold tells it, else that it is so now."""
@@ -159,9 +164,9 @@ class Telling:
         if known is None or known.phase == "waiting":
             if record.start_s is None or not record.started:
                 return
-            self._submit(job, known, record)
+            asked = self._submit(job, known, record)
             self._start(job, attempt, record, record.start_s)
-            known = Attempt("running", start_s=record.start_s, number=_number(record))
+            known = Attempt("running", asked=asked, start_s=record.start_s, number=_number(record))
         pauses = self._follow(job, attempt, known, record)
         self.attempts[key] = replace(known, pauses=pauses, unseen=0)
 
@@ -207,7 +212,12 @@ class Telling:
             return
         suspended_s = _suspended_s(record, start_s, end_s)
         number = known.number if known is not None and known.number else _number(record)
-        told = Attempt("ended", start_s=start_s, end_s=end_s, suspended_s=suspended_s, number=number)
+        asked = (
+            known.asked
+            if known is not None and known.asked
+            else self._asked(job, record).data.model_dump_json(exclude_defaults=True)
+        )
+        told = Attempt("ended", asked, start_s, end_s=end_s, suspended_s=suspended_s, number=number)
         if known is not None and known.phase == "ended":
             if replace(known, unseen=0, pauses=(), number=number) == told:
                 return
@@ -220,7 +230,8 @@ class Telling:
                 return
         else:
             pauses = follow((), start_s, suspended=False, changed_s=record.changed_s, ran_s=record.ran_s)
-        pauses = self._whole(job, attempt, record, settle(pauses, start_s, end_s, suspended_s))
+        terms = _terms(JobSubmittedData.model_validate_json(asked))
+        pauses = self._whole(job, attempt, record, terms, settle(pauses, start_s, end_s, suspended_s))
         self.attempts[key] = replace(told, pauses=pauses)
 
     def _end(self, job: str, attempt: str, record: JobRecord, end_s: int) -> None:
@@ -232,10 +243,9 @@ class Telling:
         name = event_id("end", f"{job}.{attempt}", time, data)
         self.events.append(JobEnded(id=name, source=self._source, time=time, data=data))
 
-    def _whole(self, job: str, attempt: str, record: JobRecord, pauses: Pauses) -> Pauses:
-        """Tell the whole run, with all its pauses."""
+    def _whole(self, job: str, attempt: str, record: JobRecord, terms: Terms, pauses: Pauses) -> Pauses:
+        """Tell the whole run, with all its pauses, under the terms that were told: accounting may keep no comments."""
         stretches = tuple(Suspension(since=instant(a), until=None if b is None else instant(b)) for a, b in pauses)
-        terms = self.reader.terms(record)
         self.events.append(
             self.reader.run(record, record.gpus, terms, self.config.cluster, job, attempt, pauses=stretches)
         )
@@ -278,6 +288,10 @@ class Telling:
     @property
     def _source(self) -> str:
         return self.config.source_name
+
+
+def _terms(asked: JobSubmittedData) -> Terms:
+    return Terms(asked.account, asked.min_runtime_s, asked.resumable, asked.kind, asked.priority)
 
 
 def _number(record: JobRecord) -> str:

@@ -17,8 +17,6 @@ VERSIONS: Final = ("v0.0.44", "v0.0.43", "v0.0.42", "v0.0.41", "v0.0.40", "v0.0.
 """Newest first; the first that slurmrestd knows is taken."""
 NOTHING_FOUND: Final = 9003
 """How it says that a question to accounting has no rows."""
-IDS_AT_ONCE: Final = 200
-"""Jobs asked for in one poll, each by a request of its own; the others come with the next polls."""
 SHOWN: Final = 300
 OK, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, WRONG_TOKEN = 200, 401, 403, 404, 511
 
@@ -49,7 +47,7 @@ class Rest:
         """`/slurmdb/…/job/N` of each, all attempts."""
         rows: list[object] = []
         numbers = sorted({job.partition("_")[0] for job in jobs})
-        for number in numbers[:IDS_AT_ONCE]:
+        for number in numbers:
             told = self._get("slurmdb-jobs-json", "slurmdb", f"job/{number}")
             if isinstance(told, Silent):
                 return told

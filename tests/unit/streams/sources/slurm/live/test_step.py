@@ -236,3 +236,17 @@ def test_a_task_that_accounting_has_without_its_array_is_known_by_its_number(roo
 
 def _rows(text: str) -> Any:
     return job_pieces(Told("sacct", text.encode()), CONFIG)
+
+
+def test_terms_that_were_told_hold_where_accounting_keeps_no_comments(root: Path) -> None:
+    said = recorded(root)
+    made = step(begin(0), poll_of(said[0]), CONFIG)
+    row = next(row for row in said[-1]["ended"].splitlines() if row.startswith("17|") and "REQUEUED" in row)
+    head = said[-1]["ended"].splitlines()[0]
+    cells = dict(zip(head.split("|"), row.split("|"), strict=True))
+    cells |= {"Comment": "", "ElapsedRaw": str(int(cells["ElapsedRaw"]) - 2)}  # a pause that no poll saw
+    rows = _rows(f"{head}\n{'|'.join(cells.values())}\n")
+    (event,) = step(made.cursor, Poll(said[-1]["at_s"], jobs=[], asked=[], ended=rows), CONFIG).events
+    assert event.type == "tenure.run.observed.v1"
+    assert (event.data.min_runtime_s, event.data.resumable) == (3600, True)
+    assert sum((p.until - p.since).total_seconds() for p in event.data.suspensions or () if p.until) == 2
