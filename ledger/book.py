@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from ledger import decisions, observed_jobs, observed_nodes, statements
+from ledger import decisions, observed_acts, observed_jobs, observed_nodes, statements
 from ledger.closing import close_hour, close_through, horizon_s, move_horizon, write_open_hours
 from ledger.events import (
+    CapacityHeld,
     ClockTicked,
     ClusterEvent,
     GpuIdleObserved,
@@ -26,7 +27,11 @@ from ledger.events import (
     NodeRemoved,
     NoticeCleared,
     NoticeRaised,
+    PlanCommitted,
+    PlanExpired,
     PolicySet,
+    PreemptionIssued,
+    PreemptionSettled,
     RunObserved,
     RunReassigned,
     ShareDecided,
@@ -51,7 +56,7 @@ class Book:
         self.state = State(cluster)
         self.writer = Writer(self.state)
         self.changed: dict[tuple[str, str], None] = {}
-        """Keys of facts changed since the hash was last taken: ("job", name), ("node", name), ("", "")."""
+        """Keys of facts changed since the hash was last taken: (kind, name) of a job, node or plan, ("", "")."""
         self._rows_due: dict[str, None] = {}
 
     def resume(self, state: State) -> None:
@@ -97,6 +102,8 @@ class Book:
                 return self._ticked(event, last_tick=last_tick)
             case SharesSet() | GrantMade() | PolicySet() | RunReassigned() | ShareDecided():
                 return self._decided(event)
+            case PlanCommitted() | PreemptionIssued() | PreemptionSettled() | CapacityHeld() | PlanExpired():
+                return observed_acts.acted(self, event, time_us // 1_000_000)
             case NoticeRaised() | NoticeCleared():
                 return REPEATED
             case _:
@@ -203,6 +210,7 @@ class Book:
                 self._forget(name)
             self.changed.update({("job", name): None for name in dropped})
             self.changed.update({("node", name): None for name in nodes})
+            self.changed.update({("plan", name): None for name in state.acts.forget_before(state.horizon_s)})
         if last_tick:
             write_open_hours(state, self.writer)
         return APPLIED

@@ -107,5 +107,6 @@ def _over(state: State, name: str, horizon_s: int) -> bool:
         if attempt.reassigned is not None and attempt.started_s() is None:
             return False
         told += attempt.instants() + [t.at_s for t in attempt.toggles] + attempt.checkpoints_s
+        told += [at_s for at_s, _ in attempt.orders]
         told += [attempt.idle.time_us // 1_000_000] if attempt.idle is not None else []
     return all(at < horizon_s for at in told)

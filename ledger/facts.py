@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from ledger.acts import Commitment, Expired, Held, Issued, Plan, PlanAsker, Settled, Victim
 from ledger.closing import still_live
 from ledger.hourly import hour_book, touching
 from ledger.jobs import Attempt, JobFacts
@@ -32,7 +33,7 @@ from ledger.units import FOREVER_S, HOUR_S
 
 MODULUS = 1 << 128
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Of encoded facts. Another one is not read: the log is folded anew. tests/golden/facts holds one of this format."""
 
 
@@ -49,11 +50,13 @@ def records(state: State) -> Iterator[tuple[Key, Any]]:
         yield ("node", name), node.record()
     for name, job in state.jobs.items():
         yield ("job", name), job.record()
+    for name, plan in state.acts.plans.items():
+        yield ("plan", name), plan.record()
     yield ("", ""), _common(state)
 
 
 def _common(state: State) -> tuple[Any, ...]:
-    """All that is not a node or a job: few, and rarely changed."""
+    """All that is not a node, a job or a plan: few, and rarely changed."""
     return (
         "common",
         state.cluster,
@@ -65,6 +68,7 @@ def _common(state: State) -> tuple[Any, ...]:
         [g.record() for g in state.grants],
         state.policies.record(),
         sorted((source, event_id, hex(content)) for (source, event_id), content in state.decided.items()),
+        sorted(state.acts.refused.items()),
     )
 
 
@@ -91,12 +95,22 @@ class FactsHash:
         state = self._state
         for key in changed:
             kind, name = key
-            holder = state.nodes.get(name) if kind == "node" else state.jobs.get(name) if kind == "job" else None
             if not kind:
                 self._put(key, digest(_common(state)))
             else:
+                holder = _holder(state, kind, name)
                 self._put(key, digest(holder.record()) if holder is not None else 0)
         return self.value
+
+
+def _holder(state: State, kind: str, name: str) -> Node | JobFacts | Plan | None:
+    match kind:
+        case "node":
+            return state.nodes.get(name)
+        case "job":
+            return state.jobs.get(name)
+        case _:
+            return state.acts.plans.get(name)
 
 
 def encode(state: State) -> bytes:
@@ -108,6 +122,7 @@ def encode(state: State) -> bytes:
         "common": _common(state),
         "nodes": [n.record() for n in state.nodes.values()],
         "jobs": [(j.record(), j.seq, j.recorded_s) for j in state.jobs.values()],
+        "plans": [(p.record(), p.expired_seq) for p in state.acts.plans.values()],
     }
     return zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 1)
 
@@ -139,7 +154,7 @@ def _without_collector() -> Iterator[None]:
 
 def _decoded(body: dict[str, Any]) -> State:
     """The facts alone."""
-    _, cluster, ticked_s, horizon_s, first_node_s, shares, root, grants, policy, decided = body["common"]
+    _, cluster, ticked_s, horizon_s, first_node_s, shares, root, grants, policy, decided, refused = body["common"]
     state = State(cluster, seq=body["seq"], recorded_s=body["recorded_s"], ticked_s=ticked_s)
     state.horizon_s, state.first_node_s = horizon_s, first_node_s
     for _, pool, parent, revisions in shares:
@@ -159,6 +174,9 @@ def _decoded(body: dict[str, Any]) -> State:
         job.seq, job.recorded_s = seq, recorded_s
         state.jobs[job.job] = job
         state.touch(job.job)
+    state.acts.refused = dict(refused)
+    for record, expired_seq in body["plans"]:
+        state.acts.put(_plan(record, expired_seq))
     return state
 
 
@@ -187,7 +205,7 @@ def _job(record: list[Any]) -> JobFacts:
 
 
 def _attempt(record: list[Any]) -> Attempt:
-    name, full, starts, ends, toggles, checkpoints_s, idle, reassigned = record
+    name, full, starts, ends, toggles, checkpoints_s, idle, reassigned, orders = record
     return Attempt(
         name,
         full=_full(full) if full else None,
@@ -197,7 +215,39 @@ def _attempt(record: list[Any]) -> Attempt:
         checkpoints_s=checkpoints_s,
         idle=Idle(*idle) if idle else None,
         reassigned=reassigned,
+        orders=tuple((at_s, plan) for at_s, plan in orders),
     )
+
+
+def _plan(record: list[Any], expired_seq: int) -> Plan:
+    _, made, (sentences, detail), issued, settled, held, expired = record
+    *head, asker, victims, hosts, rule, grace_s, hold_s = made
+    return Plan(
+        Commitment._make(
+            (
+                *head,
+                PlanAsker(*asker) if asker else None,
+                tuple(Victim(*v) for v in victims),
+                _rooms(hosts),
+                *(rule, grace_s, hold_s),
+            )
+        ),
+        (tuple(sentences), detail),
+        {(job, attempt): Issued(*one) for (job, attempt), one in issued},
+        {(job, attempt): Settled(*one) for (job, attempt), one in settled},
+        _held(held) if held else None,
+        Expired(*expired) if expired else None,
+        expired_seq,
+    )
+
+
+def _held(record: list[Any]) -> Held:
+    at_s, until_s, handle, nodes = record
+    return Held(at_s, until_s, handle, _rooms(nodes))
+
+
+def _rooms(nodes: list[Any]) -> tuple[tuple[str, int], ...]:
+    return tuple((node, milli) for node, milli in nodes)
 
 
 def _full(record: list[Any]) -> Full:

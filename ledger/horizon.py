@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledger.events import ClockTicked, ClusterEvent, PolicySet, RunObserved
+from ledger.events import ClockTicked, ClusterEvent, PlanCommitted, PolicySet, RunObserved
 from ledger.outcomes import Refused
 from ledger.state import State
 from ledger.units import HOUR_S, epoch_s, instant
@@ -32,7 +32,7 @@ def out_of_time(event: ClusterEvent, at_s: int, recorded_s: int) -> Refused | No
             earliest = min(at_s, epoch_s(event.data.started_at))
             told = (event.data.started_at, event.data.ended_at)
             latest = max(at_s, *(epoch_s(t) for t in told if t is not None))
-        case ClockTicked():
+        case ClockTicked() | PlanCommitted():
             latest = max(at_s, epoch_s(event.data.at))
         case PolicySet() if event.data.opens_at is not None:
             earliest = min(at_s, epoch_s(event.data.opens_at))

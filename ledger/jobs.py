@@ -38,7 +38,10 @@ class Life(NamedTuple):
 
 @dataclass(slots=True)
 class Attempt:
-    """The registers of one run. `reassigned` is the account a decision moved it to."""
+    """The registers of one run.
+
+    `reassigned` is the account a decision moved it to, `orders` when it was ordered off and by which plan, by time.
+    """
 
     name: str
     full: Full | None = None
@@ -48,6 +51,7 @@ class Attempt:
     checkpoints_s: list[int] = field(default_factory=list)
     idle: Idle | None = None
     reassigned: str | None = None
+    orders: tuple[tuple[int, str], ...] = ()
 
     def put_full(self, statement: Full) -> bool:
         """The greatest that tells of an end, else the greatest; one that does settles what was said up to its stamp.
@@ -102,6 +106,18 @@ class Attempt:
             return False
         self.idle = statement
         return True
+
+    def put_order(self, at_s: int, plan: str) -> bool:
+        """It is ordered off."""
+        if (at_s, plan) in self.orders:
+            return False
+        self.orders = tuple(sorted((*self.orders, (at_s, plan))))
+        return True
+
+    def withdraw(self, plan: str) -> bool:
+        """The scheduler would not carry the plan's order out."""
+        before, self.orders = self.orders, tuple(order for order in self.orders if order[1] != plan)
+        return self.orders != before
 
     @property
     def restarts(self) -> bool:
@@ -160,6 +176,7 @@ class Attempt:
             self.checkpoints_s,
             self.idle,
             self.reassigned,
+            self.orders,
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ledger import statements
+from ledger.acts import RunName
 from ledger.change import Change
 from ledger.corrections import correct_job
 from ledger.events import (
@@ -23,6 +24,7 @@ from ledger.events import (
 from ledger.horizon import beyond_horizon
 from ledger.jobs import Attempt, JobFacts
 from ledger.outcomes import APPLIED, BEFORE_OPENING, REPEATED, Doubt, Outcome, id_reused
+from ledger.runs import CLOCKS_APART_S
 from ledger.state import NOTHING
 from ledger.statements import S, Start
 from ledger.units import FOREVER_S, instant
@@ -222,6 +224,18 @@ def idle(book: Book, event: GpuIdleObserved, time_us: int) -> Outcome:
         return beyond_horizon(book.state, "the idleness", at_s)
     attempt = book.state.job(data.job).attempt(data.attempt)
     return _put(book, event, data.job, FOREVER_S, lambda _: attempt.put_idle(statements.idle(event, time_us)))
+
+
+def ordered_off(book: Book, event: ClusterEvent, run: RunName, plan: str, at_s: int) -> None:
+    """The attempt has to leave: if it ends from now on, it may read as preempted."""
+    attempt = book.state.job(run[0]).attempt(run[1])
+    _put(book, event, run[0], at_s - CLOCKS_APART_S, lambda _: attempt.put_order(at_s, plan))
+
+
+def order_withdrawn(book: Book, event: ClusterEvent, run: RunName, plan: str, ordered_s: int) -> None:
+    """It never had to leave by this plan: how it ended is how it was told."""
+    attempt = book.state.job(run[0]).attempt(run[1])
+    _put(book, event, run[0], ordered_s - CLOCKS_APART_S, lambda _: attempt.withdraw(plan))
 
 
 def _doubt_attempts(book: Book, event: ClusterEvent, facts: JobFacts, known: dict[tuple[str, str], str]) -> None:

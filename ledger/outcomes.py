@@ -20,6 +20,12 @@ RefusalName = Literal[
     "shares_of_own_part",
     "effective_in_a_closed_hour",
     "already_open",
+    "already_planned",
+    "already_ordered",
+    "stale_plan",
+    "unknown_plan",
+    "plan_closed",
+    "not_a_victim",
 ]
 """Why an event went to the dead letters."""
 

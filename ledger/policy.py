@@ -9,13 +9,21 @@ from ledger.units import HOUR_S
 
 
 class Policy(NamedTuple):
-    """The numbers in force at an instant (POLICY §1, DESIGN §3 to §5)."""
+    """The numbers in force at an instant (POLICY §1 to §5, DESIGN §3 to §5).
+
+    `enforcement` is observe, enforce or paused.
+    """
 
     window_h: int = 168
     horizon_h: int = 35 * 24
     max_min_runtime_s: int = 8 * HOUR_S
     ranking: str = "sliding"
     half_life_h: int = 84
+    enforcement: str = "observe"
+    preemption_delay_s: int = 60
+    debug_delay_s: int = 10
+    grace_s: int = 120
+    hold_s: int = 300
 
 
 class PolicyChange(NamedTuple):

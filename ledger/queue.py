@@ -65,7 +65,7 @@ def queued(facts: JobFacts, runs: tuple[DerivedRun, ...]) -> tuple[Span, ...]:
                 marks.append((asked, True))
         marks.append((run.start_s, False))
         if run.end_s != FOREVER_S:
-            again = run.outcome in REQUEUES or (run.outcome in REQUEUES_IF_RESUMABLE and run.terms.resumable)
+            again = run.told in REQUEUES or (run.outcome in REQUEUES_IF_RESUMABLE and run.terms.resumable)
             marks.append((run.end_s, again))
     marks += [(e.at_s, False) for e in facts.ended]
     marks.sort(key=_opening_first)

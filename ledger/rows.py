@@ -268,6 +268,70 @@ class Remark(NamedTuple):
     recorded_s: int
 
 
+class Plan(NamedTuple):
+    """A plan as now known, replaced by higher seq. `state` is open, or why it is over.
+
+    `made_seq` and `planned_s` are those of the facts it was made of. A plan for a drain has no asker: `job` is ''.
+    """
+
+    cluster: str
+    plan: str
+    pool: str
+    purpose: str
+    mode: str
+    state: str
+    rule: str
+    job: str
+    account: str
+    pieces: int
+    piece_milli: int
+    min_runtime_s: int
+    victims: int
+    freed_milli: int
+    lost_gpu_ms: int
+    host_nodes: tuple[str, ...]
+    host_gpus_milli: tuple[int, ...]
+    sentences: tuple[str, ...]
+    detail: str
+    grace_s: int
+    hold_s: int
+    made_seq: int
+    planned_s: int
+    committed_s: int
+    held_s: int | None
+    held_until_s: int | None
+    handle: str
+    expired_s: int | None
+    wasted_gpu_ms: int
+    sentence: str
+    seq: int
+    recorded_s: int
+
+
+class Preemption(NamedTuple):
+    """A run that a plan names, and what came of it, replaced by higher seq; `issued_s` is None where only observed."""
+
+    cluster: str
+    plan: str
+    job: str
+    attempt: str
+    mode: str
+    account: str
+    class_: str
+    rule: str
+    gpus_milli: int
+    lost_gpu_ms: int
+    resumable: bool
+    how: str
+    grace_s: int
+    issued_s: int | None
+    settled_s: int | None
+    outcome: str
+    sentence: str
+    seq: int
+    recorded_s: int
+
+
 Row = (
     Posting
     | AccountHour
@@ -281,6 +345,8 @@ Row = (
     | Decision
     | Correction
     | Remark
+    | Plan
+    | Preemption
 )
 
 TABLES: dict[type[Row], str] = {
@@ -296,5 +362,7 @@ TABLES: dict[type[Row], str] = {
     Decision: "decisions",
     Correction: "corrections",
     Remark: "remarks",
+    Plan: "plans",
+    Preemption: "preemptions",
 }
 """Where each row type is stored."""

@@ -18,6 +18,11 @@ UNFUNDED, PROTECTED, INTERRUPTIBLE = "unfunded", "protected", "interruptible"
 UNKNOWN_POOL = "unknown"
 REFUND_S = 4 * HOUR_S
 """At most the last four hours of charge are given back after a node failure."""
+PREEMPTED = "preempted"
+GIVES_WAY = frozenset({"cancelled", "requeued", "failed", "timeout"})
+"""How schedulers tell the end of a run that was ordered off."""
+CLOCKS_APART_S = 5
+"""An end may be stamped so long before the order it follows: the host's clock is behind."""
 
 
 class Piece(NamedTuple):
@@ -33,7 +38,8 @@ class DerivedRun(NamedTuple):
 
     `pool` is that of its first placement at the start.
     `pools` has the pool of each placement if it is the same over the whole run, else it is empty and the
-    node's timeline must be asked (`mixed`). `refund_from_s` is FOREVER_S without a refund.
+    node's timeline must be asked (`mixed`). `refund_from_s` is FOREVER_S without a refund. `told` is the outcome as its
+    source told it, `outcome` as it reads where it was ordered off.
     """
 
     job: str
@@ -57,6 +63,7 @@ class DerivedRun(NamedTuple):
     refund_from_s: int
     checkpointed_s: int | None
     flags: tuple[str, ...]
+    told: str = ""
 
     @property
     def run(self) -> str:
@@ -133,7 +140,8 @@ def _run(facts: JobFacts, attempt: Attempt, start_s: int, ordinal: int, next_sta
     funded = not reason
     pieces = _pieces(start_s, end_s, pauses, terms.min_runtime_s if funded else None)
     checkpoint = max([at_s for at_s in attempt.checkpoints_s if at_s <= end_s], default=None)
-    outcome, exit_code = (end.outcome, end.exit_code) if end is not None else ("", None)
+    told, exit_code = (end.outcome, end.exit_code) if end is not None else ("", None)
+    outcome = PREEMPTED if end is not None and attempt.orders and _gave_way(attempt, end) else told
     contract_end_s = contract_end(start_s, pauses, terms.min_runtime_s) if funded else start_s
     refund_from_s = _refund_from(pieces, checkpoint) if funded and outcome == "node_failure" else FOREVER_S
     return DerivedRun(
@@ -158,7 +166,13 @@ def _run(facts: JobFacts, attempt: Attempt, start_s: int, ordinal: int, next_sta
         refund_from_s,
         checkpoint,
         tuple(flags),
+        told,
     )
+
+
+def _gave_way(attempt: Attempt, end: End) -> bool:
+    """Whether the run ended because it was ordered off, however its source calls that."""
+    return end.outcome in GIVES_WAY and end.at_s >= attempt.orders[0][0] - CLOCKS_APART_S
 
 
 def _job_end(facts: JobFacts, start_s: int, next_start_s: int, again: Start | None) -> End | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from ledger.acts import Acts
 from ledger.demand import NO_NODES, Health
 from ledger.hours import Hour
 from ledger.jobs import JobFacts
@@ -61,6 +62,7 @@ class State:
     grants: list[Grant] = field(default_factory=list)
     policies: Policies = field(default_factory=Policies)
     decided: dict[tuple[str, str], int] = field(default_factory=dict)
+    acts: Acts = field(default_factory=Acts)
 
     derived: dict[str, Derived] = field(default_factory=dict)
     stale: dict[str, None] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from ledger.events import (
+    CapacityHeld,
     ClockTicked,
     ClusterEvent,
     DirectoryEvent,
@@ -22,6 +23,7 @@ from ledger.events import (
     JobSubmitted,
     JobUpdated,
     NodeObserved,
+    PlanCommitted,
     PolicySet,
     RunObserved,
     SharesSet,
@@ -57,6 +59,8 @@ INSTANTS: Final[dict[type, tuple[str, ...]]] = {
     GrantMade: ("since", "until"),
     PolicySet: ("opens_at",),
     ClockTicked: ("at",),
+    PlanCommitted: ("at",),
+    CapacityHeld: ("until",),
 }
 """Instants in the data of an event."""
 

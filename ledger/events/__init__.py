@@ -9,6 +9,13 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
+from ledger.events.acts import (
+    CapacityHeld,
+    PlanCommitted,
+    PlanExpired,
+    PreemptionIssued,
+    PreemptionSettled,
+)
 from ledger.events.decisions import (
     ClockTicked,
     GrantMade,
@@ -50,7 +57,10 @@ Observation = (
 Decision = SharesSet | ShareDecided | GrantMade | PolicySet | RunReassigned
 """What people decided: taken in log order."""
 
-ClusterEvent = Observation | Decision | ClockTicked | NoticeRaised | NoticeCleared
+Act = PlanCommitted | PreemptionIssued | PreemptionSettled | CapacityHeld | PlanExpired
+"""What the enforcer did: taken in log order, like decisions."""
+
+ClusterEvent = Observation | Decision | Act | ClockTicked | NoticeRaised | NoticeCleared
 """What goes to `tenure.events` under the cluster's key."""
 
 DirectoryEvent = AccountOpened | AccountChanged | AccountClosed | ShareRequested
@@ -69,6 +79,8 @@ __all__ = [
     "AccountChanged",
     "AccountClosed",
     "AccountOpened",
+    "Act",
+    "CapacityHeld",
     "ClockTicked",
     "ClusterEvent",
     "Decision",
@@ -89,7 +101,11 @@ __all__ = [
     "NoticeCleared",
     "NoticeRaised",
     "Observation",
+    "PlanCommitted",
+    "PlanExpired",
     "PolicySet",
+    "PreemptionIssued",
+    "PreemptionSettled",
     "RunObserved",
     "RunReassigned",
     "ShareDecided",

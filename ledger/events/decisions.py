@@ -111,6 +111,9 @@ class GrantMade(Envelope):
     data: GrantMadeData
 
 
+PolicySeconds = Annotated[int, Field(ge=0, le=86_400)]
+
+
 class PolicySetData(ClusterData):
     """Only the fields that are present change, from the event's time on.
 
@@ -123,6 +126,11 @@ class PolicySetData(ClusterData):
     max_min_runtime_s: Annotated[int, Field(ge=0, le=31 * 86_400)] | None = None
     ranking: Literal["sliding", "decay"] | None = None
     half_life_h: Annotated[int, Field(ge=1, le=24 * 366)] | None = None
+    enforcement: Literal["observe", "enforce", "paused"] | None = None
+    preemption_delay_s: PolicySeconds | None = None
+    debug_delay_s: PolicySeconds | None = None
+    grace_s: PolicySeconds | None = None
+    hold_s: PolicySeconds | None = None
     author: Name
     reason: Note = ""
 

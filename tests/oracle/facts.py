@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from ledger.events.acts import PlanCommitted, PreemptionIssued, PreemptionSettled
 from ledger.events.decisions import ClockTicked, GrantMade, PolicySet, RunReassigned, SharesSet
 from ledger.events.jobs import (
     JobCheckpointed,
@@ -38,6 +39,7 @@ OBSERVATIONS = (
     GpuIdleObserved,
 )
 DECISIONS = (SharesSet, GrantMade, PolicySet, RunReassigned)
+ACTS = (PlanCommitted, PreemptionIssued, PreemptionSettled)
 
 CLOSE_AFTER_S = 300
 DEFAULT_POLICY = {
@@ -94,7 +96,7 @@ class Facts:
         for event in self.log:
             if isinstance(event, OBSERVATIONS):
                 observed.setdefault(said(event).stamp, said(event))
-            elif isinstance(event, DECISIONS):
+            elif isinstance(event, (*DECISIONS, *ACTS)):
                 decided.setdefault((event.source, event.id), said(event))
         self.observations: dict[type, list[Said]] = {kind: [] for kind in OBSERVATIONS}
         for stamp in sorted(observed):
@@ -108,6 +110,22 @@ class Facts:
     def decided(self, kind: type) -> list[Said]:
         """Decisions of this type, in log order."""
         return [one for one in self.decisions if isinstance(one.event, kind)]
+
+    # ------------------------------------------------------------------ orders to leave
+
+    def ordered_s(self, job: str, attempt: str) -> list[int]:
+        """§1 ordered off: when, by plans that enforce, where the scheduler did not refuse."""
+        plans = {one.data.plan for one in self.decided(PlanCommitted) if one.data.mode == "enforce"}
+        refused = {
+            one.data.plan
+            for one in self.decided(PreemptionSettled)
+            if (one.data.job, one.data.attempt, one.data.outcome) == (job, attempt, "refused")
+        }
+        return [
+            one.at_s
+            for one in self.decided(PreemptionIssued)
+            if (one.data.job, one.data.attempt) == (job, attempt) and one.data.plan in plans - refused
+        ]
 
     # ------------------------------------------------------------------ nodes
 

@@ -98,6 +98,7 @@ class Draft(NamedTuple):
     type: str
     time: datetime
     data: dict[str, Any]
+    id: str = ""
 
 
 class Pause(NamedTuple):
@@ -141,6 +142,7 @@ class Builder:
             self.job(f"j{n}")
         self.grants()
         self.reassignments()
+        self.acts()
         self.ticks()
         return finished(self.drafts, self.closing)
 
@@ -243,6 +245,74 @@ class Builder:
                     attempt=attempt,
                     account=account,
                 )
+
+    def acts(self) -> None:
+        """Plans and what came of them; those that name a run, or a job, another open plan names are refused."""
+        for n in range(self.dice.pick((0, 0, 1, 2, 4))):
+            if self.attempts:
+                self.plan(f"a100/{n}/j1")
+
+    def plan(self, name: str) -> None:
+        at = self.when(T0, self.until)
+        mode = self.dice.pick(("enforce", "enforce", "enforce", "observe"))
+        runs = sorted({self.dice.pick(self.attempts) for _ in range(self.dice.between(1, 3))})
+        asker = self.dice.pick((None, {"job": "j1"}, {"job": "asker"}))
+        self.act(
+            "plan.committed",
+            name,
+            at,
+            plan=name,
+            pool="a100",
+            purpose="drain" if asker is None else "asker",
+            mode=mode,
+            seq=1 << 40,
+            at=at,
+            asker=asker and asker | {"account": "lab/y", "pieces": 1, "piece_milli": 1000, "min_runtime_s": HOUR_S},
+            victims=[
+                {
+                    "job": job,
+                    "attempt": attempt,
+                    "protection": "unfunded",
+                    "rule": "R0",
+                    "gpus_milli": 1000,
+                    "lost_gpu_ms": 0,
+                    "resumable": False,
+                }
+                for job, attempt in runs
+            ],
+            hosts=[{"node": "n1", "gpus_milli": 1000}],
+            rule="R0",
+            sentences=["so it is"],
+            grace_s=60,
+            hold_s=300,
+        )
+        for job, attempt in runs:
+            if self.dice.chance(80):
+                self.order(name, at, job, attempt)
+        if self.dice.chance(30):
+            nodes = [{"node": "n1", "gpus_milli": 1000}]
+            self.act("capacity.held", f"{name}/held", self.after(at, HOUR_S), plan=name, nodes=nodes, until=self.until)
+        if self.dice.chance(60):
+            why = self.dice.pick(("asker_started", "hold_expired"))
+            self.act("plan.expired", f"{name}/expired", self.after(at, 2 * HOUR_S), plan=name, why=why, wasted_gpu_ms=7)
+
+    def order(self, name: str, at: datetime, job: str, attempt: str) -> None:
+        run = {"plan": name, "job": job, "attempt": attempt}
+        ids = f"{job}/{attempt}"
+        at = self.after(at, self.dice.pick((0, 1, 4 * HOUR_S)))
+        self.act("preemption.issued", f"{name}/issued/{ids}", at, **run, how="requeue", grace_s=60)
+        if self.dice.chance(50):
+            outcome = self.dice.pick(("preempted", "refused", "timed_out"))
+            self.act("preemption.settled", f"{name}/settled/{ids}", self.after(at, HOUR_S), **run, outcome=outcome)
+        if self.dice.chance(60):
+            end = at + timedelta(seconds=self.dice.between(-8, 90))
+            outcome = self.dice.pick(("requeued", "cancelled", "failed", "timeout", "succeeded", "node_failure"))
+            named = {"job": job, "attempt": attempt} if self.dice.chance(80) else {"job": job}
+            self.observe("tenure.job.ended.v1", min(end, self.closing), **named, outcome=outcome)
+
+    def act(self, kind: str, id: str, when: datetime, /, **data: Any) -> None:
+        """A step of the enforcer, under its own id."""
+        self.drafts.append(Draft(when, f"tenure.{kind}.v1", when, data, id))
 
     def ticks(self) -> None:
         for _ in range(self.dice.between(0, 8)):
@@ -443,7 +513,7 @@ def finished(drafts: list[Draft], closing: datetime) -> list[Event]:
             key = (data.get("gpu_type"), data["parent"])
             data["expected_revision"] = revisions.get(key, 0)
             revisions[key] = data["expected_revision"] + 1
-        log.append(event(draft.type, f"e{n}", draft.time, draft.arrives, data))
+        log.append(event(draft.type, draft.id or f"e{n}", draft.time, draft.arrives, data))
     last = {"cluster": CLUSTER, "at": closing}
     return [*log, event("tenure.clock.ticked.v1", "last-tick", closing, closing, last)]
 

@@ -380,7 +380,7 @@ class Naive:
             if run.second_start_s is not None:
                 yield run.second_start_s, False
             if run.end_s != FOREVER_S:
-                again = run.outcome == "requeued"
+                again = run.told == "requeued"
                 again |= run.outcome in {"preempted", "node_failure"} and run.terms.resumable
                 yield run.end_s, again
         for one in self.facts.of(JobEnded):

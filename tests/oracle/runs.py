@@ -42,6 +42,7 @@ class Run(NamedTuple):
     start_s: int
     end_s: int
     outcome: str
+    told: str  # the outcome as its source told it
     exit_code: int | None
     placements: dict[str, int]  # node -> milli-GPUs, in the order of the statement
     pools: list[str]  # of its nodes at the start, in the order of the statement, each once
@@ -195,6 +196,12 @@ def end_of(facts: Facts, starts: dict[tuple[str, str], int], job: str, attempt: 
     return FOREVER_S, "", None
 
 
+def read_as(facts: Facts, job: str, attempt: str, end_s: int, told: str) -> str:
+    """§1 outcome: a run that was ordered off, and then ended in one of these ways, was preempted."""
+    in_time = any(end_s >= ordered - 5 for ordered in facts.ordered_s(job, attempt))
+    return "preempted" if in_time and told in {"cancelled", "requeued", "failed", "timeout"} else told
+
+
 def one_after_another(pauses: list[Pause]) -> list[Pause]:
     """§1 "each is cut to start no earlier than the last one ended"; by their starts, empty ones dropped."""
     result: list[Pause] = []
@@ -259,7 +266,7 @@ def derive(facts: Facts, starts: dict[tuple[str, str], int], job: str, attempt: 
     """§2 the derived run."""
     full = full_of(facts, job, attempt)
     start_s, placed = start_of(facts, job, attempt)
-    stated_end_s, outcome, exit_code = end_of(facts, starts, job, attempt)
+    stated_end_s, told, exit_code = end_of(facts, starts, job, attempt)
     end_s = max(start_s, stated_end_s)
     terms = terms_of(facts, job, attempt, start_s)
     placements: dict[str, int] = {}
@@ -283,7 +290,8 @@ def derive(facts: Facts, starts: dict[tuple[str, str], int], job: str, attempt: 
         attempt=attempt,
         start_s=start_s,
         end_s=end_s,
-        outcome=outcome,
+        outcome=read_as(facts, job, attempt, stated_end_s, told),
+        told=told,
         exit_code=exit_code,
         placements=placements,
         pools=pools,

@@ -32,6 +32,8 @@ KEYS: dict[type, tuple[str, ...]] = {
     rows.Decision: ("seq",),
     rows.Correction: ("cause",),
     rows.Remark: ("seq", "name", "subject", "event_id"),
+    rows.Plan: ("plan",),
+    rows.Preemption: ("plan", "job", "attempt"),
 }
 """What makes a row replace another of the same table (DESIGN §7)."""
 

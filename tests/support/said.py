@@ -134,3 +134,70 @@ def reassigned(time: str, account: str, job: str = "j", attempt: str = "1") -> A
 def small_cluster() -> list[Any]:
     """From 08:00: four H100 on node n; lab/a has 60 %, lab/b 25 %, so lab/. 15 %."""
     return [opens("08:00"), node("08:00"), shares("08:00", "lab", {"a": 60, "b": 25})]
+
+
+def committed(
+    time: str,
+    *victims: str,
+    plan: str = "h100/1/ask",
+    job: str | None = "ask",
+    mode: str = "enforce",
+    gpus: float = 4,
+    **k: Any,
+) -> Any:
+    """A plan for a job of lab/a, or without one for a drain; victims are `job/attempt`."""
+    asker = {"job": job, "account": "lab/a", "pieces": 1, "piece_milli": round(1000 * gpus), "min_runtime_s": 3600}
+    data: dict[str, Any] = {
+        "plan": plan,
+        "pool": "h100",
+        "purpose": "asker" if job else "drain",
+        "mode": mode,
+        "seq": 1,
+        "at": t(time),
+        "asker": asker if job else None,
+        "victims": [
+            {"job": v.split("/")[0], "attempt": v.split("/")[1], "protection": "unfunded", "rule": "R0"}
+            | {"gpus_milli": round(1000 * gpus), "lost_gpu_ms": 7, "resumable": True}
+            for v in victims
+        ],
+        "hosts": [{"node": "n", "gpus_milli": round(1000 * gpus)}],
+        "rule": "R0",
+        "sentences": ["ask asks for 4 GPUs."],
+        "detail": "{}",
+        "grace_s": 120,
+        "hold_s": 300,
+    }
+    return _act("plan.committed", time, plan, **data | k)
+
+
+def issued(time: str, run: str, plan: str = "h100/1/ask", how: str = "requeue", **k: Any) -> Any:
+    job, attempt = run.split("/")
+    return _act(
+        "preemption.issued",
+        time,
+        f"{plan}/issued/{run}",
+        plan=plan,
+        job=job,
+        attempt=attempt,
+        how=how,
+        **{"grace_s": 120} | k,
+    )
+
+
+def settled(time: str, run: str, outcome: str = "preempted", plan: str = "h100/1/ask", **k: Any) -> Any:
+    job, attempt = run.split("/")
+    run_of = {"plan": plan, "job": job, "attempt": attempt}
+    return _act("preemption.settled", time, f"{plan}/settled/{run}", **run_of, outcome=outcome, **k)
+
+
+def held(time: str, until: str, plan: str = "h100/1/ask", gpus: float = 4, **k: Any) -> Any:
+    nodes = [{"node": "n", "gpus_milli": round(1000 * gpus)}]
+    return _act("capacity.held", time, f"{plan}/held", plan=plan, nodes=nodes, until=t(until), **k)
+
+
+def expired(time: str, why: str = "asker_started", plan: str = "h100/1/ask", **k: Any) -> Any:
+    return _act("plan.expired", time, f"{plan}/expired", plan=plan, why=why, **k)
+
+
+def _act(kind: str, time: str, id: str, **data: Any) -> Any:
+    return say(kind, time, id=id, source="tenure/enforcer", **data)

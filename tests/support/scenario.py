@@ -24,7 +24,7 @@ from fractions import Fraction
 from typing import Any
 
 from ledger.outcomes import Applied, Outcome, Refused, Repeated
-from ledger.rows import AccountHour, ClusterHour, Job, NodeHour, Remark, Run
+from ledger.rows import AccountHour, ClusterHour, Job, NodeHour, Plan, Preemption, Remark, Run
 from ledger.units import GPU_HOUR_MS, HOUR_S, epoch_s
 from tests.support import said
 from tests.support.folded import Folded
@@ -231,6 +231,49 @@ def _reassign(words: Words) -> Told:
     return "run.reassigned", named(words.next()) | {"author": "ann", "account": words.after("to")}
 
 
+def _plan(words: Words) -> Told:
+    """`plan P for ask of lab/a takes j1/1 j2/1`; names of runs are `job/attempt`."""
+    name, mode = words.next(), "observe" if words.flag("observing") else "enforce"
+    job, account = words.after("for"), words.after("of") or "lab/a"
+    words.flag("takes")
+    runs = words.rest().split()
+    asker = {"job": job, "account": account, "pieces": 1, "piece_milli": 4000, "min_runtime_s": HOUR_S}
+    yields: dict[str, Any] = {"protection": "unfunded", "rule": "R0", "gpus_milli": 4000, "lost_gpu_ms": 0}
+    return "plan.committed", {
+        "plan": name,
+        "pool": "h100",
+        "mode": mode,
+        "seq": 1 << 40,
+        "rule": "R0",
+        "grace_s": 120,
+        "hold_s": 300,
+        "purpose": "asker" if job else "drain",
+        "asker": asker if job else None,
+        "victims": [named(run) | yields | {"resumable": True} for run in runs],
+        "hosts": [{"node": "n1", "gpus_milli": 4000}],
+    }
+
+
+def _order(words: Words) -> Told:
+    run = named(words.next())
+    return "preemption.issued", run | {"plan": words.after("by"), "how": words.next(), "grace_s": 120}
+
+
+def _settle(words: Words) -> Told:
+    run = named(words.next())
+    return "preemption.settled", run | {"plan": words.after("by"), "outcome": words.next()}
+
+
+def _hold(words: Words) -> Told:
+    nodes, until = placements(words), words.time_after("until")
+    return "capacity.held", {"plan": words.after("by"), "nodes": nodes, "until": said.t(until or "")}
+
+
+def _over(words: Words) -> Told:
+    wasted = words.after("wasted")
+    return "plan.expired", {"plan": words.next(), "why": words.next(), "wasted_gpu_ms": amount(wasted or "0")}
+
+
 VERBS: dict[str, Callable[[Words], Told]] = {
     "node": _node,
     "submit": _submit,
@@ -245,6 +288,11 @@ VERBS: dict[str, Callable[[Words], Told]] = {
     "policy": _policy,
     "idle": _idle,
     "reassign": _reassign,
+    "plan": _plan,
+    "order": _order,
+    "settle": _settle,
+    "hold": _hold,
+    "over": _over,
 }
 
 
@@ -292,7 +340,9 @@ class Timeline:
         else:
             raise ValueError(f"does not know the verb {verb!r}")
         words.done()
-        self.fold(said.say(kind, happened, recorded=when[0], **data))
+        if kind == "plan.committed":
+            data["at"] = said.t(happened)
+        self.fold(said.say(kind, happened, id=_id_of_act(kind, data), recorded=when[0], **data))
         if kind == "shares.set" and isinstance(self.outcome, Applied):
             self.revisions[data.get("gpu_type"), data["parent"]] += 1
 
@@ -327,6 +377,11 @@ class Timeline:
                 self._equal("the number of runs", len(self._runs_of(words.next())), int(words.next()))
             case "job":
                 self._job(words)
+            case "plan":
+                self._fields(self.book.tables[Plan][words.next(),], words)
+            case "preemption":
+                job, _, attempt = words.next().partition("/")
+                self._fields(self.book.tables[Preemption][words.after("by"), job, attempt], words)
             case "book":
                 self._same_as(others[words.rest()])
             case what:
@@ -386,7 +441,7 @@ class Timeline:
     def _job(self, words: Words) -> None:
         self._fields(self.book.tables[Job][words.next(),], words)
 
-    def _fields(self, row: Run | Job, words: Words) -> None:
+    def _fields(self, row: Run | Job | Plan | Preemption, words: Words) -> None:
         """`ended 08:40 outcome succeeded running 30min funded yes`; `never` is an instant that is not there."""
         while words.words:
             name = words.next()
@@ -420,6 +475,13 @@ class Timeline:
         self._equal("the facts hash", self.book.hash_from_scratch(), other.book.hash_from_scratch())
         self._equal("the net postings", self.book.net(), other.book.net())
         self._equal("the runs", self.book.current(Run), other.book.current(Run))
+
+
+def _id_of_act(kind: str, data: dict[str, Any]) -> str | None:
+    """A step of the enforcer is known by its plan and run, whenever it is said."""
+    if kind in {"plan.committed", "plan.expired", "capacity.held"} or kind.startswith("preemption."):
+        return "/".join((data["plan"], kind, data.get("job", ""), data.get("attempt", "")))
+    return None
 
 
 def _hour_of(words: Words) -> int:

@@ -27,6 +27,8 @@ KEYS: dict[type[Row], tuple[str, ...]] = {
     rows.Decision: ("cluster", "seq", "kind", "subject"),
     rows.Correction: ("cluster", "seq"),
     rows.Remark: ("cluster", "seq", "name", "subject", "source", "event_id"),
+    rows.Plan: ("cluster", "plan"),
+    rows.Preemption: ("cluster", "plan", "job", "attempt"),
 }
 """What makes a row replace another of its table; a contract test holds this against the tables."""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ledger.rows import Decision, Grant, Job, NodeHour, OpenHour, Remark, Share
+from ledger.rows import Decision, Grant, Job, NodeHour, OpenHour, Plan, Preemption, Remark, Share
 from ledger.store.protocol import Store
 from ledger.units import FOREVER_S
 from tests.contract.store.rows import (
@@ -120,6 +120,48 @@ def test_what_is_replaced_in_place_reads_on_past_the_checkpoint(store: Store):
     store.write("g1", tables_of(run("j", seq=2), make(Job, job="j", seq=2), make(NodeHour, seq=2)))
     for view in ("report_runs", "report_jobs", "report_node_hours"):
         assert rows(store, view, "seq") == [(2,)]
+
+
+def test_a_plan_and_the_runs_it_names_are_shown_as_they_stand(store: Store):
+    run_of = {"plan": "P", "job": "j", "attempt": "1"}
+    store.write("g1", tables_of(make(Plan, plan="P", seq=1, state="open"), make(Preemption, **run_of, seq=1)))
+    store.write(
+        "g1", tables_of(make(Plan, plan="P", seq=2, state="fits"), make(Preemption, **run_of, seq=2, how="requeue"))
+    )
+    assert rows(store, "report_plans", "plan", "state", "seq") == [("P", "fits", 2)]
+    assert rows(store, "report_preemptions", "run", "how", "class", "seq") == [("j/1", "requeue", "x", 2)]
+
+
+def test_losses_by_cause_and_hour(store: Store):
+    """8 GPUs for half an hour from 23:00 on: 4 GPU-hours, or what ran since a checkpoint at 23:20."""
+    banked = {"resumable": True, "checkpointed_s": HOUR_S + 1200}
+    lost = [
+        run("since its start", outcome="preempted", resumable=False, checkpointed_s=HOUR_S + 1200),
+        run("since its checkpoint", outcome="preempted", **banked),
+        run("paused after it", outcome="preempted", running_s=300, **banked),
+        run("node", outcome="node_failure", resumable=True),
+        run("unfunded", outcome="preempted", funded=False, account="lab/z", resumable=False),
+        run("by itself", outcome="failed"),
+        run("runs", outcome="", ended_s=None, running_s=None),
+    ]
+    wasted = {"pool": "h100", "account": "lab/b", "expired_s": HOUR_S + 3600}
+    holds = [
+        make(Plan, cluster="c", plan="P", wasted_gpu_ms=5, **wasted),
+        make(Plan, cluster="c", plan="Q", wasted_gpu_ms=6, **wasted),
+        make(Plan, cluster="c", plan="R", wasted_gpu_ms=0, **wasted),
+        make(Plan, cluster="c", plan="S", wasted_gpu_ms=9, pool="h100", expired_s=None),
+    ]
+    store.write("g1", tables_of(*lost, *holds))
+    booked = run("any").ledger_account
+    hour, next_hour = (datetime.fromtimestamp(HOUR_S + n, UTC) for n in (0, 3600))
+    assert rows(store, "report_losses", "account", "cause", "hour", "times", "lost_gpu_ms") == sorted(
+        [
+            (booked, "node_failure", hour, 1, 14_400_000),
+            (booked, "preemption", hour, 3, 14_400_000 + 8000 * 600 + 8000 * 300),
+            ("lab/b", "wasted_hold", next_hour, 2, 11),
+            ("lab/z", "preemption", hour, 1, 14_400_000),
+        ]
+    )
 
 
 def test_an_ended_run_says_what_it_waited_held_and_got(store: Store):

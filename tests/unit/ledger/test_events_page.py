@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from ledger.events.acts import PlanAsker, PlanVictim, Room
 from ledger.events.decisions import ChildShare
 from ledger.events.envelope import Envelope
 from ledger.events.jobs import Placement, Shape, Suspension
@@ -23,6 +24,9 @@ PARTS: dict[str, type[BaseModel]] = {
     "placement": Placement,
     "suspension": Suspension,
     "child share": ChildShare,
+    "plan asker": PlanAsker,
+    "plan victim": PlanVictim,
+    "room": Room,
     "GPU sample": GpuSample,
 }
 EVENTS: dict[str, type[Envelope]] = {type_of(model): model for model in MODELS}

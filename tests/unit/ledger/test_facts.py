@@ -16,8 +16,12 @@ from tests.oracle.logs import seeded_log
 from tests.support.folded import Folded, folded
 from tests.support.said import (
     checkpointed,
+    committed,
     ended,
+    expired,
     grant,
+    held,
+    issued,
     node,
     policy,
     reassigned,
@@ -25,6 +29,7 @@ from tests.support.said import (
     run,
     s,
     say,
+    settled,
     shares,
     small_cluster,
     started,
@@ -53,6 +58,12 @@ EVERYTHING: list[Any] = [
     reassigned("08:56", "lab/b", "k"),
     node("08:57", "m", 8, gpu_type="b200"),
     say("node.removed", "08:58", node="m"),
+    committed("08:58", "j/1", "k/1"),
+    issued("08:58:10", "k/1"),
+    settled("08:58:20", "k/1"),
+    held("08:58:30", "09:00"),
+    committed("08:59", "k/1", plan="drain/2/n", job=None, mode="observe"),
+    expired("09:00", "hold_expired", wasted_gpu_ms=5),
     tick("10:05"),
 ]
 
@@ -99,7 +110,7 @@ def test_encoding_twice_gives_the_same_bytes(book: Folded):
     state = book.book.state
     assert encode(decode(encode(state))) == encode(state)
     body = json.loads(zlib.decompress(encode(state)))
-    assert set(body) == {"format", "seq", "recorded_s", "common", "nodes", "jobs"}
+    assert set(body) == {"format", "seq", "recorded_s", "common", "nodes", "jobs", "plans"}
 
 
 def test_the_hash_is_the_sum_of_the_digests_of_all_records(book: Folded):

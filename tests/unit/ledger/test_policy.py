@@ -7,6 +7,9 @@ def test_before_anything_is_set():
     assert Policies().at(0) == DEFAULT
     assert (DEFAULT.window_h, DEFAULT.horizon_h, DEFAULT.max_min_runtime_s) == (168, 840, 28_800)
     assert (DEFAULT.ranking, DEFAULT.half_life_h) == ("sliding", 84)
+    assert DEFAULT.enforcement == "observe"
+    assert (DEFAULT.preemption_delay_s, DEFAULT.debug_delay_s) == (60, 10)
+    assert (DEFAULT.grace_s, DEFAULT.hold_s) == (120, 300)
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,19 @@ import pytest
 from pydantic import ValidationError
 
 from ledger.decisions import JUDGED, DecisionEvent
-from ledger.events import EVENT
+from ledger.events import EVENT, Act
 from ledger.facts import records
 from ledger.outcomes import Applied, RefusalName, Refused, Repeated
 from ledger.rows import Remark, Run
 from tests.support.folded import Folded
 from tests.support.said import (
     checkpointed,
+    committed,
     ended,
+    expired,
     grant,
+    held,
+    issued,
     node,
     opens,
     policy,
@@ -56,6 +60,8 @@ CLOSED = [*small_cluster(), started("08:00", "old"), ended("09:00", "old"), tick
 
 FORTY_DAYS = [*small_cluster(), run("09:00", "old", start="08:00", end="09:00"), tick("10:05"), tick("day 41 10:05")]
 """The first hour kept is day 6 10:00."""
+
+RUNNING = [*small_cluster(), started("08:00", "j"), started("08:00", "k")]
 
 REFUSED = [
     Case(
@@ -134,6 +140,62 @@ REFUSED = [
         CLOSED,
         opens("09:00", said="10:30"),
         ("from 2026-03-02 08:00", "before the first hour is closed"),
+    ),
+    Case(
+        "a second plan for an asker",
+        "already_planned",
+        [*RUNNING, committed("10:00", "j/1", plan="h100/1/ask")],
+        committed("10:01", "k/1", plan="h100/2/ask"),
+        ("ask has the open plan h100/1/ask", "wait until that is over"),
+    ),
+    Case(
+        "a second plan that takes the same run",
+        "already_ordered",
+        [*RUNNING, committed("10:00", "j/1")],
+        committed("10:01", "k/1", "j/1", plan="h100/2/other", job="other"),
+        ("j/1 has to leave by plan h100/1/ask already", "plan anew without it"),
+    ),
+    Case(
+        "a plan of facts that no longer hold",
+        "stale_plan",
+        [*RUNNING, committed("10:00", "j/1"), expired("10:01", "fits")],
+        committed("10:02", "j/1", plan="h100/2/ask", seq=2),
+        ("made after 2 events", "h100/1/ask was over after", "plan anew"),
+    ),
+    Case(
+        "a plan older than the horizon",
+        "beyond_horizon",
+        FORTY_DAYS,
+        committed("12:00", "old/1").model_copy(update={"recordedtime": t("day 41 10:06")}),
+        ("what the plan was made of ends 2026-03-02 12:00",),
+    ),
+    Case(
+        "an order by a plan nobody accepted",
+        "unknown_plan",
+        RUNNING,
+        issued("10:01", "j/1"),
+        ("no plan h100/1/ask was accepted", "commit a plan first"),
+    ),
+    Case(
+        "an order to a run the plan does not name",
+        "not_a_victim",
+        [*RUNNING, committed("10:00", "j/1")],
+        issued("10:01", "k/1"),
+        ("h100/1/ask does not name k/1",),
+    ),
+    Case(
+        "an order by a plan that is over",
+        "plan_closed",
+        [*RUNNING, committed("10:00", "j/1"), expired("10:01", "fits")],
+        issued("10:02", "j/1"),
+        ("h100/1/ask is over (fits)", "nothing is touched"),
+    ),
+    Case(
+        "room held by a plan that only observes",
+        "plan_closed",
+        [*RUNNING, committed("10:00", "j/1", mode="observe")],
+        held("10:02", "10:07"),
+        ("h100/1/ask only observes",),
     ),
     Case(
         "an event from a far future",
@@ -268,8 +330,9 @@ def test_what_is_refused_changes_nothing(case: Case):
         assert words in outcome.sentence
     assert settled(book) == before
     book.check(at_most=24)
-    # Sent again, it is not taken either, and again nothing changes. A decision that was judged is known by its id.
-    judged = isinstance(case.said, DecisionEvent) and outcome.name in JUDGED
+    # Sent again, it is not taken either, and again nothing changes. A decision or an act that was judged is known by
+    # its id.
+    judged = (isinstance(case.said, DecisionEvent) and outcome.name in JUDGED) or isinstance(case.said, Act)
     assert book.fold(case.said) == (Repeated() if judged else outcome)
     assert settled(book) == before
 
@@ -283,7 +346,7 @@ def told(log: list[Any]) -> Folded:
 
 
 def settled(book: Folded) -> Any:
-    """All that a refusal must leave alone: the rows, the facts but for the ids of decisions, the seq, the sums."""
+    """All that a refusal must leave alone: the rows, the facts but for ids, the seq, the sums."""
     state = book.book.state
     facts = {key: repr(record) for key, record in records(state) if key != ("", "")}
     common = (state.ticked_s, state.horizon_s, state.opens_s, repr(state.shares.revisions), repr(state.grants))

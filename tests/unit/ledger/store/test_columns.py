@@ -9,7 +9,7 @@ from ledger.rows import TABLES, Job, Posting, Row
 from ledger.store.columns import COLUMN_NAMES, INSTANTS, LAST_INSTANT_S, LAST_US, column_names, columns_of
 from tests.contract.store.rows import event, make
 
-DURATIONS = {"min_runtime_s", "suspended_s", "running_s", "waited_s"}
+DURATIONS = {"min_runtime_s", "suspended_s", "running_s", "waited_s", "grace_s", "hold_s"}
 
 
 @pytest.mark.parametrize("row_type", TABLES, ids=TABLES.values())
