@@ -1,6 +1,7 @@
 """From a book's state to the snapshot a plan is made of: one pool at the last tick. Pure.
 
-What is said after the tick does not count yet, as everywhere in `ledger.standing`.
+What is said after the tick does not count yet, as everywhere in `ledger.standing`. Open plans that enforce do count,
+as if they were carried out; of one that only observes the same asker is not planned for again.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from enforcer.backoff import not_before_s
+from enforcer.promises import promised
 from enforcer.snapshot import Asker, Node, Snapshot, Unit
+from ledger.acts import Plan, RunName
 from ledger.nodes import HEALTHY
-from ledger.runs import DerivedRun
+from ledger.runs import PREEMPTED, DerivedRun
 from ledger.standing import QueueEntry, back_in_time, queue, running, slots, standing
 from ledger.state import State
 from ledger.tree import lineage
 from ledger.units import DAY_S, GPU_MILLI
 
-PREEMPTED: Final = "preempted"
+STAYS: Final = frozenset({"refused", "timed_out"})
+"""How an order is settled that did not make its run leave."""
 
 
 def pools(state: State) -> list[str]:
@@ -34,6 +39,31 @@ def snapshots(state: State) -> dict[str, Snapshot]:
 
 def _snapshot(state: State, pool: str, waiting: list[QueueEntry]) -> Snapshot:
     here = [run for run in running(state) if pool in _pools(state, run)]
+    found = _as_told(state, pool, waiting, here)
+    for plan in state.acts.open():
+        if plan.enforces and plan.made.pool == pool:
+            found = _carried_out(found, plan, {run.job for run in here})
+    return found
+
+
+def _carried_out(snapshot: Snapshot, plan: Plan, jobs: set[str]) -> Snapshot:
+    """The snapshot with an open plan in it: runs it orders off leave, and their room is its asker's until that runs."""
+    leaving = {v.run for v in plan.made.victims if _leaves(plan, v.run)}
+    gone = tuple(unit for unit in snapshot.units if leaving & set(unit.runs))
+    made = plan.made.asker
+    if made is None or made.job in jobs:
+        return promised(snapshot, None, {}, gone)
+    asker = Asker(made.job, made.account, made.pieces, made.piece_milli, made.min_runtime_s, since_s=0)
+    return promised(snapshot, asker, dict(plan.made.hosts), gone)
+
+
+def _leaves(plan: Plan, run: RunName) -> bool:
+    settled = plan.settled.get(run)
+    return settled is None or settled.outcome not in STAYS
+
+
+def _as_told(state: State, pool: str, waiting: list[QueueEntry], here: list[DerivedRun]) -> Snapshot:
+    """The pool as observations tell of it."""
     return Snapshot(
         cluster=state.cluster,
         pool=pool,
@@ -41,7 +71,7 @@ def _snapshot(state: State, pool: str, waiting: list[QueueEntry]) -> Snapshot:
         at_s=state.ticked_s,
         nodes=tuple(_nodes(state, pool)),
         units=tuple(_units(state, here)),
-        askers=tuple(_asker(entry) for entry in waiting if entry.pool == pool and entry.ranked is not None),
+        askers=tuple(_asker(state, entry) for entry in waiting if entry.pool == pool and entry.ranked is not None),
         ratios=standing(state, pool),
         shares=_shares(state, pool),
         running_milli=_running(state, pool, here),
@@ -155,7 +185,7 @@ def _preempted(state: State, job: str) -> int:
     )
 
 
-def _asker(entry: QueueEntry) -> Asker:
+def _asker(state: State, entry: QueueEntry) -> Asker:
     terms, job = entry.terms, entry.job
     nodes, piece = terms.shape_nodes, terms.shape_gpus_milli
     if not nodes:  # no shape: whole GPUs anywhere, or a slice of one
@@ -171,6 +201,8 @@ def _asker(entry: QueueEntry) -> Asker:
         apart=bool(terms.shape_nodes),
         priority=job.priority,
         debug=job.is_debug,
+        not_before_s=not_before_s(state, job.job),
+        planned=state.acts.open_for(job.job) is not None,
     )
 
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from enforcer import gates
 from enforcer.candidates import Field, field_of
 from enforcer.classes import Class, below_common, with_contract
 from enforcer.gates import Refusal, refusals
+from enforcer.promises import promised
 from enforcer.rules import Rules
 from enforcer.selection import exact, greedy
 from enforcer.selection.problem import Problem
-from enforcer.snapshot import Asker, Node, Snapshot, Unit, by_node
+from enforcer.snapshot import Asker, Snapshot, Unit
 from ledger.ranking import Ratio
 from ledger.tree import lineage
 
@@ -74,11 +75,16 @@ def plan(snapshot: Snapshot, rules: Rules) -> tuple[tuple[Plan, ...], tuple[Refu
         if isinstance(found, Refusal):
             refused.append(found)
             if found.name == "fits":
-                now = _promised(now, asker, Problem(asker, now.nodes, (), (), 0).hosts(()), ())
+                now = promised(now, asker, taken(asker, Problem(asker, now.nodes, (), (), 0).hosts(())), ())
         else:
             plans.append(found)
-            now = _promised(now, asker, found.hosts, tuple(v.unit for v in found.victims))
+            now = promised(now, asker, taken(asker, found.hosts), tuple(v.unit for v in found.victims))
     return tuple(plans), tuple(refused)
+
+
+def taken(asker: Asker, hosts: tuple[tuple[str, int], ...]) -> dict[str, int]:
+    """Milli-GPUs by node of the pieces an asker has there."""
+    return {name: pieces * asker.piece_milli for name, pieces in hosts}
 
 
 def plan_for(asker: Asker, snapshot: Snapshot, rules: Rules) -> Plan | Refusal:
@@ -133,43 +139,3 @@ def _alternatives(problem: Problem, chosen: frozenset[str]) -> Iterator[Alternat
     by_rank = greedy.solve(problem)
     if by_rank is not None and by_rank != chosen:
         yield Alternative(tuple(sorted(by_rank)), problem.objective(by_rank), "by rank alone")
-
-
-def _promised(snapshot: Snapshot, asker: Asker, hosts: tuple[tuple[str, int], ...], gone: tuple[Unit, ...]) -> Snapshot:
-    """The snapshot with a plan's nodes promised and its victims on their way out."""
-    taken = {name: pieces * asker.piece_milli for name, pieces in hosts}
-    freed = by_node(gone)
-    names = {unit.name for unit in gone}
-    return replace(
-        snapshot,
-        nodes=tuple(_after(node, freed.get(node.name, 0), taken.get(node.name, 0)) for node in snapshot.nodes),
-        units=tuple(unit for unit in snapshot.units if unit.name not in names),
-        running_milli=_less(snapshot, asker, gone),
-        ratios=_bound(snapshot, asker),
-    )
-
-
-def _after(node: Node, freed_milli: int, taken_milli: int) -> Node:
-    if not freed_milli and not taken_milli:
-        return node
-    return replace(
-        node, freeing_milli=node.freeing_milli + freed_milli, promised_milli=node.promised_milli + taken_milli
-    )
-
-
-def _less(snapshot: Snapshot, asker: Asker, gone: tuple[Unit, ...]) -> dict[str, int]:
-    found = dict(snapshot.running_milli)
-    for unit in gone:
-        for account in lineage(unit.account) if unit.account else ():
-            found[account] = found.get(account, 0) - unit.gpus_milli
-    for account in lineage(asker.account) if asker.account else ():
-        found[account] = found.get(account, 0) + asker.gpus_milli
-    return found
-
-
-def _bound(snapshot: Snapshot, asker: Asker) -> dict[str, Ratio]:
-    """The next asker stands beside a contract that is as good as running."""
-    found = dict(snapshot.ratios)
-    for account in lineage(asker.account) if asker.account else ():
-        found[account] = with_contract(snapshot.ratio(account), asker.contract_gpu_ms)
-    return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ledger.policy import Policy
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -33,5 +35,20 @@ class Rules:
     """R3."""
     debug_lane_milli: int = 16_000
     """GPUs per account at once under R3."""
+    grace_s: int = 120
+    """How long a run that is ordered off may take to leave."""
+    hold_s: int = 300
+    """How long freed room is kept for its asker."""
     priority_inside_leaf: bool = False
     """Whether declared priority moves banked work of the same account."""
+
+
+def rules_of(policy: Policy) -> Rules:
+    """The rules under a cluster's policy; what it does not name is as POLICY says."""
+    return Rules(
+        delay_s=policy.preemption_delay_s,
+        debug_delay_s=policy.debug_delay_s,
+        max_min_runtime_s=policy.max_min_runtime_s,
+        grace_s=policy.grace_s,
+        hold_s=policy.hold_s,
+    )

@@ -11,7 +11,7 @@ from enforcer.explain import CLASSES, CLOSED, sentences
 from enforcer.gates import Refusal
 from enforcer.gather import snapshots
 from enforcer.plan import Plan, plan
-from enforcer.rules import Rules
+from enforcer.rules import rules_of
 from ledger.state import State
 from tenure.cli import exits, options, output
 from tenure.cli.desk import reading
@@ -78,7 +78,7 @@ def why_not(
 def _planned(state: State, pool: str | None) -> Found:
     made: list[tuple[str, Plan]] = []
     refused: list[tuple[str, Refusal]] = []
-    rules = Rules(max_min_runtime_s=state.policy_at(state.ticked_s).max_min_runtime_s)
+    rules = rules_of(state.policy_at(state.ticked_s))
     for name, snapshot in snapshots(state).items():
         if pool is None or name == pool:
             found, others = plan(snapshot, rules)
