@@ -14,7 +14,7 @@ from typing import Final
 from enforcer.backoff import not_before_s
 from enforcer.promises import promised
 from enforcer.snapshot import Asker, Node, Snapshot, Unit
-from ledger.acts import Plan, RunName
+from ledger.acts import Plan, PlanAsker, RunName
 from ledger.nodes import HEALTHY
 from ledger.runs import PREEMPTED, DerivedRun
 from ledger.standing import QueueEntry, back_in_time, queue, running, slots, standing
@@ -37,11 +37,16 @@ def snapshots(state: State) -> dict[str, Snapshot]:
     return {pool: _snapshot(state, pool, waiting) for pool in pools(state)}
 
 
-def _snapshot(state: State, pool: str, waiting: list[QueueEntry]) -> Snapshot:
+def beside(state: State, plan: Plan) -> Snapshot:
+    """The pool of an open plan as if there were no such plan, and nobody asked."""
+    return _snapshot(state, plan.made.pool, [], apart_from=plan)
+
+
+def _snapshot(state: State, pool: str, waiting: list[QueueEntry], apart_from: Plan | None = None) -> Snapshot:
     here = [run for run in running(state) if pool in _pools(state, run)]
     found = _as_told(state, pool, waiting, here)
     for plan in state.acts.open():
-        if plan.enforces and plan.made.pool == pool:
+        if plan.enforces and plan.made.pool == pool and plan is not apart_from:
             found = _carried_out(found, plan, {run.job for run in here})
     return found
 
@@ -53,8 +58,12 @@ def _carried_out(snapshot: Snapshot, plan: Plan, jobs: set[str]) -> Snapshot:
     made = plan.made.asker
     if made is None or made.job in jobs:
         return promised(snapshot, None, {}, gone)
-    asker = Asker(made.job, made.account, made.pieces, made.piece_milli, made.min_runtime_s, since_s=0)
-    return promised(snapshot, asker, dict(plan.made.hosts), gone)
+    return promised(snapshot, asker_of(made), dict(plan.made.hosts), gone)
+
+
+def asker_of(made: PlanAsker) -> Asker:
+    """The asker of a plan. What it was chosen by is not kept; where it fits is."""
+    return Asker(made.job, made.account, made.pieces, made.piece_milli, made.min_runtime_s, 0, apart=made.apart)
 
 
 def _leaves(plan: Plan, run: RunName) -> bool:
@@ -149,7 +158,7 @@ def _units(state: State, runs: list[DerivedRun]) -> Iterator[Unit]:
             placements=_placements(members),
             started_s=max(run.start_s for run in members),
             contract_end_s=max(run.contract_end_s for run in members) if funded else first.start_s,
-            lost_gpu_ms=sum(_lost(run, state.ticked_s) for run in members),
+            lost_gpu_ms=sum(lost_gpu_ms(run, state.ticked_s) for run in members),
             priority=max(run.terms.priority for run in members),
             preempted_today=max(_preempted(state, run.job) for run in members),
         )
@@ -167,7 +176,7 @@ def _released(run: DerivedRun, at_s: int) -> bool:
     return any(a <= at_s < b and releases for a, b, releases in run.pauses)
 
 
-def _lost(run: DerivedRun, at_s: int) -> int:
+def lost_gpu_ms(run: DerivedRun, at_s: int) -> int:
     """Work that would have to be done again: since the checkpoint if it can be resumed, else since the start."""
     saved_s = run.start_s
     if run.terms.resumable and run.checkpointed_s is not None:

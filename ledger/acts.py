@@ -45,6 +45,7 @@ class PlanAsker(NamedTuple):
     pieces: int
     piece_milli: int
     min_runtime_s: int
+    apart: bool
 
 
 class Commitment(NamedTuple):

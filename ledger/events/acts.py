@@ -42,17 +42,19 @@ Why = Literal[
     "taken",
     "stopped",
     "observed",
+    "drained",
 ]
 
 
 class PlanAsker(Data):
-    """For whom room is made: `pieces` of `piece_milli` each, under a contract of `min_runtime_s`."""
+    """For whom room is made: `pieces` of `piece_milli` each, at most one on a node if `apart`."""
 
     job: Name
     account: AccountPath
     pieces: Annotated[int, Field(ge=1, le=1_000_000)]
     piece_milli: PositiveMilli
     min_runtime_s: Seconds
+    apart: bool = True
 
 
 class PlanVictim(Data):

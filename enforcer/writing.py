@@ -1,0 +1,190 @@
+"""Plans and their steps as events, each under the id the same step always has. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from enforcer.explain import sentences
+from enforcer.gather import lost_gpu_ms
+from enforcer.plan import Plan, taken
+from enforcer.snapshot import Snapshot
+from ledger.acts import Plan as Committed
+from ledger.acts import RunName, Victim
+from ledger.events import CapacityHeld, PlanCommitted, PlanExpired, PreemptionIssued, PreemptionSettled
+from ledger.events.acts import (
+    CapacityHeldData,
+    Mode,
+    PlanAsker,
+    PlanCommittedData,
+    PlanExpiredData,
+    PlanVictim,
+    PreemptionIssuedData,
+    PreemptionSettledData,
+    Protection,
+    Room,
+    Settlement,
+    Why,
+)
+from ledger.ranking import Ratio
+from ledger.runs import DerivedRun
+from ledger.state import State
+from ledger.units import instant
+
+SOURCE: Final = "tenure/enforcer"
+LONGEST: Final = 4_096
+"""Characters of a sentence."""
+DRAIN: Final = "drain"
+
+
+def committed(state: State, snapshot: Snapshot, plan: Plan, mode: Mode, now_s: int) -> PlanCommitted:
+    """A plan for an asker."""
+    policy, asker = state.policy_at(now_s), plan.asker
+    of_run = {(run.job, run.attempt): run for run in _runs(state, (v.unit.runs for v in plan.victims))}
+    victims = [
+        _victim(of_run[run], snapshot.at_s, victim.class_.name.lower(), victim.rule)
+        for victim in plan.victims
+        for run in victim.unit.runs
+    ]
+    data = PlanCommittedData(
+        cluster=state.cluster,
+        plan=f"{snapshot.pool}/{snapshot.seq}/{asker.job}",
+        pool=snapshot.pool,
+        purpose="asker",
+        mode=mode,
+        seq=snapshot.seq,
+        at=instant(snapshot.at_s),
+        asker=PlanAsker(
+            job=asker.job,
+            account=asker.account,
+            pieces=asker.pieces,
+            piece_milli=asker.piece_milli,
+            min_runtime_s=asker.min_runtime_s,
+            apart=asker.apart,
+        ),
+        victims=tuple(victims),
+        hosts=rooms(taken(asker, plan.hosts)),
+        rule=plan.rule,
+        sentences=tuple(sentence[:LONGEST] for sentence in sentences(plan)),
+        detail=detail(plan),
+        grace_s=policy.grace_s,
+        hold_s=policy.hold_s,
+    )
+    return PlanCommitted(id=data.plan, source=SOURCE, time=instant(now_s), data=data)
+
+
+def draining(state: State, snapshot: Snapshot, node: str, runs: list[RunName], mode: Mode, now_s: int) -> PlanCommitted:
+    """A plan that makes a node empty of what may be interrupted."""
+    policy = state.policy_at(now_s)
+    victims = tuple(
+        _victim(run, snapshot.at_s, "within" if run.funded else "unfunded", DRAIN) for run in _runs(state, [runs])
+    )
+    data = PlanCommittedData(
+        cluster=state.cluster,
+        plan=f"drain/{snapshot.seq}/{node}",
+        pool=snapshot.pool,
+        purpose="drain",
+        mode=mode,
+        seq=snapshot.seq,
+        at=instant(snapshot.at_s),
+        victims=victims,
+        hosts=(),
+        rule=DRAIN,
+        sentences=(f"{node} drains: what runs on it and is not inside its minimum runtime leaves.",),
+        grace_s=policy.grace_s,
+        hold_s=policy.hold_s,
+    )
+    return PlanCommitted(id=data.plan, source=SOURCE, time=instant(now_s), data=data)
+
+
+def _runs(state: State, names: Iterable[Iterable[RunName]]) -> list[DerivedRun]:
+    wanted = [name for some in names for name in some]
+    return [run for job, attempt in wanted for run in state.read(job).runs if run.attempt == attempt]
+
+
+def _victim(run: DerivedRun, at_s: int, protection: str, rule: str) -> PlanVictim:
+    protections: dict[str, Protection] = {"unfunded": "unfunded", "over": "over", "within": "within"}
+    return PlanVictim(
+        job=run.job,
+        attempt=run.attempt,
+        account=run.account if run.funded else None,
+        protection=protections[protection],
+        rule=rule,
+        gpus_milli=run.gpus_milli,
+        lost_gpu_ms=lost_gpu_ms(run, at_s),
+        resumable=run.terms.resumable,
+    )
+
+
+def rooms(milli: Mapping[str, int]) -> tuple[Room, ...]:
+    """Parts of nodes, by name."""
+    return tuple(Room(node=node, gpus_milli=milli[node]) for node in sorted(milli))
+
+
+def detail(plan: Plan) -> str:
+    """What a program wants to know of a plan: exact ratios, windows, objective, alternatives, what was closed."""
+    return json.dumps(
+        {
+            "before": {account: _ratio(ratio) for account, ratio in plan.before},
+            "after": {account: _ratio(ratio) for account, ratio in plan.after},
+            "sides": {victim.side: _ratio(victim.ratio) for victim in plan.victims},
+            "windows": {account: str(windows) for account, windows in plan.windows},
+            "objective": plan.objective,
+            "alternatives": [
+                {"units": other.units[:100], "objective": other.objective, "why": other.why}
+                for other in plan.alternatives
+            ],
+            "closed": dict(sorted(Counter(why for _, why in plan.closed).items())),
+        },
+        sort_keys=True,
+    )
+
+
+def _ratio(ratio: Ratio) -> list[int]:
+    return [ratio.used_gpu_ms, ratio.committed_gpu_ms, ratio.claim_gpu_ms]
+
+
+# ---------------------------------------------------------------- steps
+
+
+def issued(state: State, plan: Committed, victim: Victim, now_s: int) -> PreemptionIssued:
+    """The run is to leave: requeued if it can go on elsewhere, else cancelled."""
+    data = PreemptionIssuedData(
+        cluster=state.cluster,
+        plan=plan.made.plan,
+        job=victim.job,
+        attempt=victim.attempt,
+        how="requeue" if victim.resumable else "cancel",
+        grace_s=plan.made.grace_s,
+    )
+    event_id = f"{plan.made.plan}/issued/{victim.job}/{victim.attempt}"
+    return PreemptionIssued(id=event_id, source=SOURCE, time=instant(now_s), data=data)
+
+
+def settled(
+    state: State, plan: Committed, run: RunName, outcome: Settlement, sentence: str, now_s: int
+) -> PreemptionSettled:
+    """What came of an order."""
+    data = PreemptionSettledData(
+        cluster=state.cluster, plan=plan.made.plan, job=run[0], attempt=run[1], outcome=outcome, sentence=sentence
+    )
+    event_id = f"{plan.made.plan}/settled/{run[0]}/{run[1]}"
+    return PreemptionSettled(id=event_id, source=SOURCE, time=instant(now_s), data=data)
+
+
+def held(state: State, plan: Committed, now_s: int) -> CapacityHeld:
+    """The room a plan makes is kept for its asker; the service fills in what the scheduler calls it."""
+    until_s = now_s + plan.made.hold_s
+    nodes = rooms(dict(plan.made.hosts))
+    data = CapacityHeldData(cluster=state.cluster, plan=plan.made.plan, nodes=nodes, until=instant(until_s))
+    return CapacityHeld(id=f"{plan.made.plan}/held", source=SOURCE, time=instant(now_s), data=data)
+
+
+def expired(state: State, plan: Committed, why: Why, sentence: str, now_s: int, wasted_gpu_ms: int = 0) -> PlanExpired:
+    """The plan is over."""
+    data = PlanExpiredData(
+        cluster=state.cluster, plan=plan.made.plan, why=why, wasted_gpu_ms=wasted_gpu_ms, sentence=sentence
+    )
+    return PlanExpired(id=f"{plan.made.plan}/expired", source=SOURCE, time=instant(now_s), data=data)
