@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from enforcer.snapshot import Snapshot
-from ledger.acts import Plan, RunName
+from ledger.acts import RunName
 from ledger.state import State
 
 DRAINING: Final = frozenset({"draining", "planned_down"})
-AGAIN_S: Final = 600
-"""After an order of a drain came to nothing its run is left alone for so long."""
 
 
-def to_leave(state: State, snapshot: Snapshot, now_s: int) -> Iterator[tuple[str, list[RunName]]]:
+def to_leave(state: State, snapshot: Snapshot) -> Iterator[tuple[str, list[RunName]]]:
     """(node, runs) that are to be ordered off; a gang leaves as one, by the first of its nodes that drains."""
     emptying = [node for node in snapshot.nodes if not node.usable and _drains(state, node.name)]
-    named = set(_named(state, now_s)) if emptying else set()
+    named = set(_named(state)) if emptying else set()
     for node in emptying:
         runs = [
             run
@@ -37,13 +35,8 @@ def _drains(state: State, node: str) -> bool:
     return stretch.state in DRAINING
 
 
-def _named(state: State, now_s: int) -> Iterator[RunName]:
-    """Runs that an open plan orders off or another drain names, and those that lately would not leave."""
-    for plan in state.acts.plans.values():
-        if (plan.expired is None and (plan.enforces or plan.made.purpose == "drain")) or _lately(plan, now_s):
+def _named(state: State) -> Iterator[RunName]:
+    """Runs that an open plan orders off, or another drain names."""
+    for plan in state.acts.open():
+        if plan.enforces or plan.made.purpose == "drain":
             yield from (victim.run for victim in plan.made.victims)
-
-
-def _lately(plan: Plan, now_s: int) -> bool:
-    over = plan.expired
-    return plan.made.purpose == "drain" and over is not None and over.at_s > now_s - AGAIN_S

@@ -9,21 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
 
 from enforcer.backoff import not_before_s
 from enforcer.promises import promised
 from enforcer.snapshot import Asker, Node, Snapshot, Unit
-from ledger.acts import Plan, PlanAsker, RunName
+from enforcer.staying import leaves, staying
+from ledger.acts import Plan, PlanAsker
 from ledger.nodes import HEALTHY
 from ledger.runs import PREEMPTED, DerivedRun
 from ledger.standing import QueueEntry, back_in_time, queue, running, slots, standing
 from ledger.state import State
 from ledger.tree import lineage
 from ledger.units import DAY_S, GPU_MILLI
-
-STAYS: Final = frozenset({"refused", "timed_out"})
-"""How an order is settled that did not make its run leave."""
 
 
 def pools(state: State) -> list[str]:
@@ -53,7 +50,7 @@ def _snapshot(state: State, pool: str, waiting: list[QueueEntry], apart_from: Pl
 
 def _carried_out(snapshot: Snapshot, plan: Plan, jobs: set[str]) -> Snapshot:
     """The snapshot with an open plan in it: runs it orders off leave, and their room is its asker's until that runs."""
-    leaving = {v.run for v in plan.made.victims if _leaves(plan, v.run)}
+    leaving = {v.run for v in plan.made.victims if leaves(plan, v.run)}
     gone = tuple(unit for unit in snapshot.units if leaving & set(unit.runs))
     made = plan.made.asker
     if made is None or made.job in jobs:
@@ -64,11 +61,6 @@ def _carried_out(snapshot: Snapshot, plan: Plan, jobs: set[str]) -> Snapshot:
 def asker_of(made: PlanAsker) -> Asker:
     """The asker of a plan. What it was chosen by is not kept; where it fits is."""
     return Asker(made.job, made.account, made.pieces, made.piece_milli, made.min_runtime_s, 0, apart=made.apart)
-
-
-def _leaves(plan: Plan, run: RunName) -> bool:
-    settled = plan.settled.get(run)
-    return settled is None or settled.outcome not in STAYS
 
 
 def _as_told(state: State, pool: str, waiting: list[QueueEntry], here: list[DerivedRun]) -> Snapshot:
@@ -143,12 +135,15 @@ def _nodes(state: State, pool: str) -> Iterator[Node]:
 
 
 def _units(state: State, runs: list[DerivedRun]) -> Iterator[Unit]:
-    """Runs, and gangs as one, by name."""
+    """Runs, and gangs as one, by name; without those that lately did not leave when they were told to."""
+    stay = staying(state, state.ticked_s)
     gangs: dict[str, list[DerivedRun]] = {}
     for run in runs:
         if not _released(run, state.ticked_s):
             gangs.setdefault(f"gang {run.terms.gang}" if run.terms.gang else run.run, []).append(run)
     for name, members in sorted(gangs.items()):
+        if any((run.job, run.attempt) in stay for run in members):
+            continue
         first = members[0]
         funded = any(run.funded for run in members)
         yield Unit(

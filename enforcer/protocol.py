@@ -58,7 +58,7 @@ def _plans(state: State, now_s: int, rules: Rules) -> tuple[list[Act], list[int]
     for snapshot in snapshots(state).values():
         emptied = [
             writing.draining(state, snapshot, node, runs, mode, now_s)
-            for node, runs in drains.to_leave(state, snapshot, now_s)
+            for node, runs in drains.to_leave(state, snapshot)
         ]
         made += emptied
         if emptied and mode == "enforce":  # what they hold must not be planned with: the next look knows better

@@ -10,9 +10,10 @@ from typing import Final
 
 from enforcer import writing
 from enforcer.classes import Class
-from enforcer.gather import STAYS, asker_of, beside
+from enforcer.gather import asker_of, beside
 from enforcer.selection.problem import Choice, Problem
 from enforcer.snapshot import Node, Snapshot
+from enforcer.staying import STAYS
 from ledger.acts import Issued, Plan, RunName, Victim
 from ledger.events import Act
 from ledger.runs import CLOCKS_APART_S, PREEMPTED, DerivedRun

@@ -1,0 +1,131 @@
+"""Random clusters played on for half a day: what must hold of every order; restarts and repeats change nothing."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from ledger.book import Book
+from ledger.facts import FactsHash, decode, encode
+from ledger.outcomes import Applied, Repeated
+from ledger.units import HOUR_S
+from tests.support.enforcing import CLUSTER, START_S, Work, World
+
+SEEDS = range(40)
+HALF_A_DAY_S = 12 * HOUR_S
+
+
+class Disturbed(World):
+    """Its worker dies again and again, and the log holds every act three times."""
+
+    dice = random.Random(0)
+
+    def fold(self, event: Any) -> Applied | None:
+        if self.dice.random() < 0.05:
+            book = Book(CLUSTER)
+            book.resume(decode(encode(self.book.state)))
+            self.book = book
+        outcome = super().fold(event)
+        if event.source == "tenure/enforcer" and outcome is not None:
+            for _ in range(2):
+                assert self.book.apply(event, self.now_s) == Repeated()
+        return outcome
+
+
+def life(world: World, seed: int) -> World:
+    """The same cluster for the same seed."""
+    dice = random.Random(seed)
+    world.say("policy.set", author="ann", enforcement=dice.choice(("enforce", "enforce", "observe")), grace_s=60)
+    for n in range(dice.randint(1, 3)):
+        world.add_node(f"n{n}", dice.choice((4, 8)))
+    shares = [{"child": "a", "share_percent": 50}, {"child": "b", "share_percent": 30}]
+    world.say("shares.set", author="ann", parent="lab", children=shares, expected_revision=0)
+    works = [work(dice, f"j{n}") for n in range(dice.randint(5, 12))]
+    if dice.random() < 0.4:
+        world.thief = ("n0", 1)
+    halfway = START_S + HALF_A_DAY_S // 2
+    world.play(halfway, [w for w in works if START_S + w.from_s < halfway])
+    if dice.random() < 0.5:
+        world.add_node("n0", world.nodes["n0"], dice.choice(("draining", "down")))
+    world.play(START_S + HALF_A_DAY_S, [w for w in works if START_S + w.from_s >= halfway])
+    return world
+
+
+def work(dice: random.Random, name: str) -> Work:
+    return Work(
+        name,
+        dice.choice(("lab/a", "lab/b", "lab/b", "lab/c")),
+        dice.choice((1, 1, 1, 2)),
+        dice.choice((1, 2, 4, 8)),
+        dice.choice((0, 0, 600, 3600, 4 * 3600)),
+        resumable=dice.random() < 0.5,
+        checkpoint_s=dice.choice((0, 1800)),
+        length_s=dice.randint(600, 30 * HOUR_S),
+        from_s=dice.choice((0, 0, dice.randint(0, HALF_A_DAY_S - 1))),
+        leaves_s=dice.choice((1, 10, 50, 500)),
+        stays=dice.random() < 0.1,
+        kind=dice.choice(("batch", "batch", "debug")),
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_order_of_a_life(seed: int):
+    """P4, P5, P11, P12: nobody inside a contract, nobody twice, each by a plan with its reasons."""
+    world = life(World(), seed)
+    state = world.book.state
+    assert world.refused == []
+    ordered: dict[tuple[str, str], str] = {}
+    for act in world.acts:
+        data = act.data
+        match act.type:
+            case "tenure.preemption.issued.v1":
+                run = next(r for r in state.read(data.job).runs if r.attempt == data.attempt)
+                at_s = act.time.timestamp()
+                assert not run.funded or run.contract_end_s <= at_s
+                assert run.start_s <= at_s < run.end_s
+                before = ordered.setdefault((data.job, data.attempt), data.plan)
+                assert before == data.plan or state.acts.plans[before].settled[data.job, data.attempt].outcome in {
+                    "timed_out",
+                    "refused",
+                }
+                ordered[data.job, data.attempt] = data.plan
+                assert state.acts.plans[data.plan].enforces
+            case "tenure.plan.committed.v1":
+                assert data.sentences
+                assert data.victims
+            case "tenure.capacity.held.v1":
+                plan = state.acts.plans[data.plan]
+                assert all(one.outcome not in {"timed_out", "refused"} for one in plan.settled.values())
+            case _:
+                pass
+    for plan in state.acts.plans.values():
+        assert set(plan.settled) <= set(plan.issued) <= {v.run for v in plan.made.victims}
+        assert plan.expired is None or set(plan.settled) == set(plan.issued)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_restarts_and_repeats_change_nothing(seed: int):
+    """P13."""
+    clean, disturbed = life(World(), seed), life(Disturbed(), seed)
+    assert [act.model_dump() for act in disturbed.acts] == [act.model_dump() for act in clean.acts]
+    assert FactsHash(disturbed.book.state).value == FactsHash(clean.book.state).value
+
+
+def test_lives_are_worth_looking_at():
+    acts: dict[str, int] = {}
+    for seed in SEEDS:
+        for act in life(World(), seed).acts:
+            kinds = (act.type, getattr(act.data, "outcome", ""), getattr(act.data, "why", ""))
+            name = "/".join(kind for kind in kinds if kind).removeprefix("tenure.")
+            acts[name] = acts.get(name, 0) + 1
+    assert {
+        "preemption.settled.v1/preempted",
+        "preemption.settled.v1/timed_out",
+        "plan.expired.v1/asker_started",
+        "plan.expired.v1/refused",
+        "plan.expired.v1/drained",
+        "plan.expired.v1/observed",
+        "capacity.held.v1",
+    } <= set(acts), acts
