@@ -53,6 +53,8 @@ OF_THE_FOLD = (
     Tampering("decisions", "author = 'eve'", "concat(subject, 'x') AS subject"),
     Tampering("corrections", "event_id = 'another'", "seq + 1000 AS seq"),
     Tampering("remarks", "sentence = 'all is well'", "concat(subject, 'x') AS subject"),
+    Tampering("plans", "sentences = []", "concat(plan, 'x') AS plan"),
+    Tampering("preemptions", "outcome = 'left'", "concat(attempt, 'x') AS attempt"),
 )
 OF_THE_LOG = (
     (Tampering("events", "raw = concat(raw, ' ')", "`offset` + 1000 AS `offset`"), LOG_FAULTS),
