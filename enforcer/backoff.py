@@ -27,7 +27,7 @@ def not_before_s(state: State, job: str) -> int:
     yielded = [
         run.end_s
         for run in runs
-        if not run.funded and run.outcome == PREEMPTED and since_s < run.end_s <= state.ticked_s
+        if not run.funded and run.outcome == PREEMPTED and since_s <= run.end_s <= state.ticked_s
     ]
     return max(_until_s(failed), _until_s(yielded))
 

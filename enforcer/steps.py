@@ -105,12 +105,12 @@ def _problem(state: State, plan: Plan, left: list[Victim]) -> tuple[Problem, set
 
 
 def _needed(problem: Problem, gone: set[str]) -> set[str]:
-    """The units without which it would not fit, the last in rank let off first."""
+    """The units without which it would not fit, the last in rank let off first; gone ones included."""
     kept = {choice.unit.name for choice in problem.choices}
     for choice in reversed(problem.choices):
         if choice.unit.name not in gone and problem.fits(kept - {choice.unit.name}):
             kept.discard(choice.unit.name)
-    return kept - gone
+    return kept
 
 
 def _unit_of(problem: Problem, run: RunName) -> str:

@@ -140,6 +140,12 @@ def test_unfunded_runs_that_were_preempted_are_held_back():
     assert not_before_s(book(*first, *again, tick("09:21")).book.state, "k") == 0
 
 
+def test_a_preemption_after_two_hours_of_running_is_the_first_again():
+    first = [PLAN, issued("09:02", "j/1"), ended("09:03", "j", outcome="requeued")]
+    long = [started("09:04", "j", attempt="2", on={"n": 4}), ended("11:04", "j", attempt="2", outcome="preempted")]
+    assert not_before_s(book(*first, *long, tick("11:04")).book.state, "j") == s("11:05")
+
+
 def test_rules_are_made_of_the_policy():
     policy = Policy(preemption_delay_s=1, debug_delay_s=2, max_min_runtime_s=3, grace_s=4, hold_s=5)
     rules = rules_of(policy)

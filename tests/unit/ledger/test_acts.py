@@ -119,6 +119,24 @@ def test_the_run_keeps_its_order_when_the_plan_is_gone():
     book.check(at_most=24)
 
 
+def test_of_two_orders_the_first_counts():
+    again = [committed("09:30", "j/1", plan="h100/9/ask", seq=99), issued("09:30", "j/1", plan="h100/9/ask")]
+    stays = [settled("09:03", "j/1", "timed_out"), expired("09:04", "refused")]
+    book = folded([*RUNNING, *STEPS[:2], *stays, *again, ended("09:10", outcome="cancelled", recorded="09:31")])
+    assert not book.refused
+    assert book.tables[Run]["j", "1"].outcome == "preempted"
+
+
+def test_a_job_is_kept_while_it_was_ordered_off_within_the_horizon():
+    log = [*RUNNING, policy("08:00", horizon_h=24), ended("08:30", outcome="cancelled"), tick("10:05")]
+    acts = [committed("day 2 09:00", "j/1"), issued("day 2 09:30", "j/1")]
+    book = folded([*log, *acts, tick("day 3 09:05")])
+    assert "j" in book.book.state.jobs
+    book.fold(tick("day 3 11:05"))
+    assert "j" not in book.book.state.jobs
+    book.check(at_most=24)
+
+
 def test_open_plans_are_found_after_a_restart():
     book = folded([*RUNNING, STEPS[0], STEPS[1]])
     acts = decode(encode(book.book.state)).acts
