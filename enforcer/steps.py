@@ -14,7 +14,7 @@ from enforcer.gather import asker_of, beside
 from enforcer.selection.problem import Choice, Problem
 from enforcer.snapshot import Node, Snapshot
 from enforcer.staying import STAYS
-from ledger.acts import Issued, Plan, RunName, Victim
+from ledger.acts import ENFORCE, OBSERVE, Issued, Plan, RunName, Victim
 from ledger.events import Act
 from ledger.runs import CLOCKS_APART_S, PREEMPTED, DerivedRun
 from ledger.state import State
@@ -22,7 +22,6 @@ from ledger.units import DAY_S
 
 KILL_S: Final = 60
 """How long a run may take to vanish that was killed after its grace."""
-ENFORCE: Final = "enforce"
 
 
 def next_steps(state: State, plan: Plan, now_s: int) -> list[Act]:
@@ -226,6 +225,9 @@ def _observed(state: State, plan: Plan, now_s: int) -> list[Act]:
         return [writing.expired(state, plan, "asker_started", f"{asker.job} runs.", now_s)]
     if asker is not None and not _waits(state, asker.job, now_s):
         return [writing.expired(state, plan, "asker_gone", f"{asker.job} does not wait any more.", now_s)]
+    if state.policy_at(now_s).enforcement != OBSERVE:
+        sentence = "The cluster does not observe any more: its asker may be planned for anew."
+        return [writing.expired(state, plan, "stopped", sentence, now_s)]
     left = any(runs_on(state, victim.run, now_s) for victim in plan.made.victims)
     if not left or now_s >= _observed_until_s(plan):
         return [writing.expired(state, plan, "observed", "Nothing was touched.", now_s)]

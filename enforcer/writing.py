@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 from typing import Final
 
 from enforcer.explain import sentences
@@ -36,6 +37,7 @@ from ledger.units import instant
 SOURCE: Final = "tenure/enforcer"
 LONGEST: Final = 4_096
 """Characters of a sentence."""
+LONGEST_ID: Final = 512
 DRAIN: Final = "drain"
 
 
@@ -149,6 +151,12 @@ def _ratio(ratio: Ratio) -> list[int]:
 # ---------------------------------------------------------------- steps
 
 
+def _id(plan: Committed, *parts: str) -> str:
+    """The same step has the same id; one that is too long for an event is named by its hash."""
+    told = "/".join((plan.made.plan, *parts))
+    return told if len(told) <= LONGEST_ID else blake2b(told.encode(), digest_size=16).hexdigest()
+
+
 def issued(state: State, plan: Committed, victim: Victim, now_s: int) -> PreemptionIssued:
     """The run is to leave: requeued if it can go on elsewhere, else cancelled."""
     data = PreemptionIssuedData(
@@ -159,7 +167,7 @@ def issued(state: State, plan: Committed, victim: Victim, now_s: int) -> Preempt
         how="requeue" if victim.resumable else "cancel",
         grace_s=plan.made.grace_s,
     )
-    event_id = f"{plan.made.plan}/issued/{victim.job}/{victim.attempt}"
+    event_id = _id(plan, "issued", victim.job, victim.attempt)
     return PreemptionIssued(id=event_id, source=SOURCE, time=instant(now_s), data=data)
 
 
@@ -170,7 +178,7 @@ def settled(
     data = PreemptionSettledData(
         cluster=state.cluster, plan=plan.made.plan, job=run[0], attempt=run[1], outcome=outcome, sentence=sentence
     )
-    event_id = f"{plan.made.plan}/settled/{run[0]}/{run[1]}"
+    event_id = _id(plan, "settled", *run)
     return PreemptionSettled(id=event_id, source=SOURCE, time=instant(now_s), data=data)
 
 

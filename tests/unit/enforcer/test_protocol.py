@@ -252,6 +252,13 @@ def test_observed_it_is_over_when_its_asker_starts_or_is_gone():
         assert desk.look("09:03")[0] == f"expired {why} 0"
 
 
+def test_what_was_only_observed_is_planned_anew_once_it_may_be_carried_out():
+    desk = Desk(BUSY[0], policy("08:00:01", enforcement="observe"), *BUSY[1:], ASK, tick("09:02"))
+    desk.look("09:02")
+    desk.tell(policy("09:03", enforcement="enforce"), tick("09:03"))
+    assert desk.look("09:03") == ["expired stopped 0", *PLANNED]
+
+
 def test_before_its_delay_is_over_an_asker_is_waited_for():
     desk = Desk(*BUSY, ASK, tick("09:00:30"))
     assert desk.due("09:00:30") == Due([], s("09:01"))
@@ -268,6 +275,21 @@ def test_a_plan_says_all_of_it():
     assert victim.lost_gpu_ms == 4000 * 32 * 60
     assert data.sentences[0].startswith("ask of lab/a asks for 4 GPUs")
     assert '"alternatives"' in data.detail
+
+
+def test_names_of_any_length_can_be_ordered_off():
+    long = "j" * 256
+    small: dict[str, Any] = {"account": "lab/b", "gpus": 4, "min_runtime_s": 0}
+    log = [
+        *BUSY[:2],
+        BUSY[3],
+        submitted("08:00", long, **small),
+        started("08:00", long, attempt="a" * 256, on={"n": 4}),
+    ]
+    asker = submitted("09:00", "q" * 256, account="lab/a", gpus=4, shape=SHAPE, min_runtime_s=3600)
+    desk = Desk(*log, asker, tick("09:02"))
+    assert desk.look("09:02") == [f"committed {long}", f"issued {long} cancel"]
+    assert desk.look("09:05")[0] == f"settled {long} timed_out"
 
 
 # ---------------------------------------------------------------------- drains
