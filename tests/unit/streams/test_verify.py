@@ -493,7 +493,7 @@ def sampled() -> Iterator[ClickHouse]:
         runtime = Embedded(store, clock)
         runtime.ingest([told("node.observed", "n", {"cluster": "c", **node}, time=minute(0)), ticks[0]])
         runtime.ingest([told("run.observed", "r", {"cluster": "c", **placed}, time=minute(180)), *samples, ticks[1]])
-        store._command(f"ALTER TABLE gpu_samples DELETE WHERE at < '2026-03-02 01:00:00' {NOW}")
+        store._command(f"ALTER TABLE gpu_samples DELETE WHERE at < '2026-03-02 01:00:00' {AT_ONCE}")
         assert store.query("SELECT count() FROM run_gpu_hours FINAL").rows == [(3,)]
         yield store
 
