@@ -104,8 +104,9 @@ class CollectConfig(Config):
 class Settings(Config):
     """The whole file; every key may be left out.
 
-    `slurm` and `files` hold a table per source, by name. A Slurm source's cluster is its name unless it says
-    otherwise. `collect` holds one per Slurm source that is polled.
+    `actuators` holds a table per cluster: how it is told what the enforcer decided. `slurm` and `files` hold a table
+    per source, by name; a Slurm source's cluster is its name unless it says otherwise. `collect` holds one per Slurm
+    source that is polled.
     """
 
     data: Path | None = None

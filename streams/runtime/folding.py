@@ -13,7 +13,7 @@ from ledger.units import epoch_s, instant
 from streams.kafka.errors import StreamError
 from streams.kafka.producer import Publisher
 from streams.runtime.owner import Owner
-from streams.runtime.role import Blocking, Taker
+from streams.runtime.role import Blocking, Owned, Taker
 from streams.runtime.sampled import Sampled
 from streams.runtime.ticking import ticks
 from streams.runtime.worker import Machine
@@ -46,7 +46,7 @@ class Folding:
             return Sampled(self._store, partition, self._patience, begin)
         return Owner(self._store, partition, self._patience)
 
-    async def live(self, takers: Callable[[], Sequence[Taker]], _: Blocking) -> None:
+    async def live(self, owned: Callable[[], Sequence[Owned]], _: Blocking) -> None:
         """Every `tick_s` seconds of the clock, a tick for each cluster that lives in a partition owned here."""
         every_s = self._tick_s
         if not every_s:
@@ -55,7 +55,7 @@ class Folding:
             await asyncio.sleep(every_s - epoch_s(self._clock()) % every_s)
             at_s = epoch_s(self._clock()) // every_s * every_s
             try:
-                await self._tick(takers(), at_s)
+                await self._tick([at.taker for at in owned()], at_s)
             except StreamError as away:
                 LOG.warning("no tick at %s: %s", instant(at_s), away)
 

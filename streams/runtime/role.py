@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from ledger.checkpoint import Partition
 from streams.runtime.owner import Message
@@ -34,6 +34,13 @@ class Taker(Protocol):
     def save(self) -> None: ...
 
 
+class Owned(NamedTuple):
+    """A partition given to the worker: how many records Kafka has beyond what was taken, None until it said so."""
+
+    taker: Taker
+    behind: int | None
+
+
 class Blocking(Protocol):
     """Makes a blocking call in the one thread for takers, after those asked for before."""
 
@@ -55,6 +62,6 @@ class Role(Protocol):
         """What takes the partition from now on; blocks. `begin` is where Kafka's own memory would read on."""
         ...
 
-    async def live(self, takers: Callable[[], Sequence[Taker]], blocking: Blocking) -> None:
+    async def live(self, owned: Callable[[], Sequence[Owned]], blocking: Blocking) -> None:
         """What it does besides, until it is cancelled; what it raises stops the worker."""
         ...

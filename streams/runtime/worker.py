@@ -30,7 +30,7 @@ from streams.runtime.collector import calm
 from streams.runtime.health import Health, LaneHealth
 from streams.runtime.lane import Lane
 from streams.runtime.patience import Patience
-from streams.runtime.role import Role, Taker
+from streams.runtime.role import Owned, Role
 from streams.topics import SAMPLES, Topic
 
 T = TypeVar("T")
@@ -237,12 +237,16 @@ class Worker:
     async def _besides(self) -> None:
         """What the role does by itself; a worker that no longer does it must not look well."""
         try:
-            await self._role.live(self._takers, self._blocking)
+            await self._role.live(self._owned, self._blocking)
         except Exception as wrong:  # noqa: BLE001 -- whatever it is, it must stop the worker
             await self._fail(wrong)
 
-    def _takers(self) -> list[Taker]:
-        return [lane.owner for lane in self._lanes.values()]
+    def _owned(self) -> list[Owned]:
+        ends: dict[TP, int | None] = {tp: self.app.consumer.highwater(tp) for tp in self._lanes}
+        return [
+            Owned(lane.owner, None if (end := ends[tp]) is None else max(0, end - lane.owner.next_offset))
+            for tp, lane in self._lanes.items()
+        ]
 
     # ------------------------------------------------------------ health
 

@@ -1,0 +1,93 @@
+"""`tenure up`: one process that collects what is configured, folds it, lets time pass, and enforces."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from enforcer.actuators.nobody import Nobody
+from enforcer.beside import Beside
+from enforcer.clusters import Enforcers
+from enforcer.orders import Actuator
+from streams.sources.config import SourceConfig
+from streams.sources.slurm.live.kept import cursor_file
+from tenure import wiring
+from tenure.actuators import actuator
+from tenure.cli import options
+from tenure.cli.collect import FOLDER, Telling
+from tenure.cli.collecting import Book, Collector
+from tenure.cli.desk import folding, open_place
+from tenure.config import CollectConfig, Settings
+
+LOG: Final = logging.getLogger(__name__)
+LOOK_S: Final = 0.5
+"""The longest between two looks at what is due: it is a whole second."""
+
+
+@dataclass(slots=True)
+class Poller:
+    """A cluster that is asked every so often, and what was said of it last."""
+
+    collector: Collector
+    every_s: int
+    telling: Telling
+    due_s: float = 0.0
+
+    def poll(self, now_s: float) -> None:
+        """Poll if it is time."""
+        if now_s >= self.due_s:
+            self.due_s = now_s + self.every_s
+            self.telling.tell(self.collector.poll(wiring.clock()))
+
+
+def up(data: options.Data = None, config: options.Config = None) -> None:
+    """Collect what the configuration names under [collect.NAME], keep the book, and enforce. Until SIGTERM or Ctrl-C.
+
+    A cluster is enforced only where its policy says so: `tenure policy set --enforcement enforce`.
+    """
+    settings = wiring.load_settings(config)
+    wiring.log_to_stderr()
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    with _parts(data, config, settings) as (beside, pollers):
+        while not stop.is_set():
+            for poller in pollers:
+                poller.poll(wiring.monotonic_s())
+            beside.look()
+            stop.wait(LOOK_S)
+    LOG.info("stopped")
+
+
+@contextmanager
+def _parts(data: Path | None, config: Path | None, settings: Settings) -> Iterator[tuple[Beside, list[Poller]]]:
+    with ExitStack() as stack:
+        store, place, _ = stack.enter_context(open_place(data, config, create=True))
+        runtime = stack.enter_context(folding(store, place))
+        sink = Book(runtime, f"the book at {place}")
+        pollers = []
+        for name, how in settings.collect.items():
+            source = settings.slurm.get(name) or SourceConfig(cluster=name)
+            file = stack.enter_context(cursor_file(place.folder / FOLDER / f"slurm-{source.cluster}.json"))
+            collector = Collector(source, partial(wiring.open_slurm, how), file, sink)
+            pollers.append(Poller(collector, how.every, Telling()))
+            LOG.info("polls %s every %s s", source.cluster, how.every)
+        LOG.info("keeps and enforces the book at %s", place)
+        yield Beside(runtime, Enforcers(actuators(settings)), wiring.clock), pollers
+
+
+def actuators(settings: Settings) -> Callable[[str], Actuator]:
+    """How each cluster's scheduler is told, as configured."""
+
+    def of(cluster: str) -> Actuator:
+        configured = settings.actuators.get(cluster)
+        return Nobody(cluster) if configured is None else actuator(configured, wiring.environment(), wiring.epoch)
+
+    return of
