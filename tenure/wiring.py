@@ -83,6 +83,11 @@ def clock() -> datetime:
     return datetime.now(UTC)
 
 
+def now_s() -> float:
+    """Seconds since 1970."""
+    return time.time()
+
+
 def monotonic_s() -> float:
     """Seconds since some instant, for measuring how long something took."""
     return time.monotonic()
@@ -257,13 +262,20 @@ def fetch(url: str, within_s: float) -> tuple[int, bytes]:
 # ---------------------------------------------------------------- a live Slurm
 
 
+def slurm_environment() -> dict[str, str]:
+    """What Slurm's commands may know of where they run.
+
+    In UTC, because sacct and scontrol write local time; without what users set to change what squeue and sacct show.
+    """
+    names = ("PATH", "HOME", "LD_LIBRARY_PATH", SLURM_CONF)
+    return {name: os.environ[name] for name in names if name in os.environ} | {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
+
+
 def open_slurm(how: CollectConfig) -> Slurm:
     """The live cluster, as it is to be asked. Raises ConfigError where its token cannot be read."""
     if how.slurmrestd is not None:
         return Rest(how.slurmrestd, how.timeout, how.user, _token(how.token_file), how.api)
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH", SLURM_CONF) if name in os.environ}
-    # In UTC, because sacct and scontrol write local time; without what users set to change what squeue and sacct show.
-    environment = {**kept, "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+    environment = slurm_environment()
     if how.slurm_conf:
         environment[SLURM_CONF] = how.slurm_conf
     return Commands(environment, how.timeout, how.folder)

@@ -16,6 +16,7 @@ from tenure.cli import (
     dead_letters,
     demo,
     doctor,
+    enforce,
     exits,
     explain,
     grants,
@@ -30,6 +31,7 @@ from tenure.cli import (
     shares,
     sql,
     topics,
+    up,
     verify,
     worker,
 )
@@ -100,6 +102,8 @@ app.command()(verify.verify)
 app.command()(replay.replay)
 app.add_typer(dead_letters.app, name="dead-letters")
 app.command()(worker.worker)
+app.command()(up.up)
+app.command()(enforce.enforce)
 app.add_typer(topics.app, name="topics")
 app.command()(doctor.doctor)
 

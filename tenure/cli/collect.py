@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -39,7 +40,7 @@ def _root() -> None:
 @app.command()
 def slurm(
     cluster: Annotated[
-        str | None, typer.Option("--cluster", metavar="NAME", help="[slurm.NAME]; needed if there are more.")
+        str | None, typer.Option("--cluster", metavar="NAME", help="Its name under `slurm`; needed if there are more.")
     ] = None,
     every: Annotated[
         str | None, typer.Option("--every", metavar="10s", help="From poll to poll. Else as configured, else 10s.")
@@ -129,28 +130,33 @@ def _go_on(collector: Collector, every_s: int, *, as_json: bool) -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    said: list[str] = []
+    telling = Telling(as_json)
     while not stop.is_set():
         begun_s = wiring.monotonic_s()
-        polled = collector.poll(wiring.clock())
-        if as_json:
-            typer.echo(json.dumps(_report(collector, polled)))
-        elif polled.told:
-            LOG.info("%s", _line(polled))
-        said = _complain(polled, said)
+        telling.tell(collector, collector.poll(wiring.clock()))
         stop.wait(max(0.0, every_s - (wiring.monotonic_s() - begun_s)))
     LOG.info("stopped")
 
 
-def _complain(polled: Polled, said: list[str]) -> list[str]:
-    """Say what is wrong once while it lasts, and when it is over."""
-    now = _complaints(polled)
-    for sentence in now:
-        if sentence not in said:
-            LOG.warning("%s", sentence)
-    if said and not now:
-        LOG.info("all answered again")
-    return now
+@dataclass(slots=True)
+class Telling:
+    """Logs what the polls of a cluster come to; `as_json`: a line for each poll, with all of it."""
+
+    as_json: bool
+    wrong: list[str] = field(default_factory=list)
+
+    def tell(self, collector: Collector, polled: Polled) -> None:
+        """What was told; and what is wrong, once while it lasts, and when it is over."""
+        if self.as_json:
+            typer.echo(json.dumps(_report(collector, polled)))
+        elif polled.told:
+            LOG.info("%s: %s", collector.config.cluster, _line(polled))
+        before, self.wrong = self.wrong, _complaints(polled)
+        for sentence in self.wrong:
+            if sentence not in before:
+                LOG.warning("%s", sentence)
+        if before and not self.wrong:
+            LOG.info("all answered again")
 
 
 def _line(polled: Polled) -> str:

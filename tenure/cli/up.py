@@ -24,7 +24,7 @@ from tenure.cli import options
 from tenure.cli.collect import FOLDER, Telling
 from tenure.cli.collecting import Book, Collector
 from tenure.cli.desk import folding, open_place
-from tenure.config import CollectConfig, Settings
+from tenure.config import Settings
 
 LOG: Final = logging.getLogger(__name__)
 LOOK_S: Final = 0.5
@@ -44,20 +44,20 @@ class Poller:
         """Poll if it is time."""
         if now_s >= self.due_s:
             self.due_s = now_s + self.every_s
-            self.telling.tell(self.collector.poll(wiring.clock()))
+            self.telling.tell(self.collector, self.collector.poll(wiring.clock()))
 
 
-def up(data: options.Data = None, config: options.Config = None) -> None:
-    """Collect what the configuration names under [collect.NAME], keep the book, and enforce. Until SIGTERM or Ctrl-C.
+def up(data: options.Data = None, config: options.Config = None, as_json: options.Json = False) -> None:
+    """Collect what the configuration names under `collect`, keep the book, and enforce, until SIGTERM or Ctrl-C.
 
-    A cluster is enforced only where its policy says so: `tenure policy set --enforcement enforce`.
+    Plans are carried out only where the cluster's policy says `enforce`, by what `actuators.CLUSTER` names.
     """
     settings = wiring.load_settings(config)
     wiring.log_to_stderr()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    with _parts(data, config, settings) as (beside, pollers):
+    with _parts(data, config, settings, as_json=as_json) as (beside, pollers):
         while not stop.is_set():
             for poller in pollers:
                 poller.poll(wiring.monotonic_s())
@@ -67,7 +67,9 @@ def up(data: options.Data = None, config: options.Config = None) -> None:
 
 
 @contextmanager
-def _parts(data: Path | None, config: Path | None, settings: Settings) -> Iterator[tuple[Beside, list[Poller]]]:
+def _parts(
+    data: Path | None, config: Path | None, settings: Settings, *, as_json: bool
+) -> Iterator[tuple[Beside, list[Poller]]]:
     with ExitStack() as stack:
         store, place, _ = stack.enter_context(open_place(data, config, create=True))
         runtime = stack.enter_context(folding(store, place))
@@ -77,7 +79,7 @@ def _parts(data: Path | None, config: Path | None, settings: Settings) -> Iterat
             source = settings.slurm.get(name) or SourceConfig(cluster=name)
             file = stack.enter_context(cursor_file(place.folder / FOLDER / f"slurm-{source.cluster}.json"))
             collector = Collector(source, partial(wiring.open_slurm, how), file, sink)
-            pollers.append(Poller(collector, how.every, Telling()))
+            pollers.append(Poller(collector, how.every, Telling(as_json)))
             LOG.info("polls %s every %s s", source.cluster, how.every)
         LOG.info("keeps and enforces the book at %s", place)
         yield Beside(runtime, Enforcers(actuators(settings)), wiring.clock), pollers
@@ -88,6 +90,6 @@ def actuators(settings: Settings) -> Callable[[str], Actuator]:
 
     def of(cluster: str) -> Actuator:
         configured = settings.actuators.get(cluster)
-        return Nobody(cluster) if configured is None else actuator(configured, wiring.environment(), wiring.epoch)
+        return Nobody(cluster) if configured is None else actuator(configured, wiring.slurm_environment(), wiring.now_s)
 
     return of

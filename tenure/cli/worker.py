@@ -47,12 +47,12 @@ def worker(
 ) -> None:
     """Fold what comes in by Kafka into the book, until SIGTERM or Ctrl-C. As many may run as there are partitions."""
     if look:
-        _look(look, as_json=as_json)
+        ask_page(look, as_json=as_json)
         return
     settings = wiring.load_settings(config)
     wiring.log_to_stderr()
     with _ready(data, settings, health_port) as made:
-        asyncio.run(_live(made))
+        asyncio.run(live(made))
 
 
 @contextmanager
@@ -69,28 +69,34 @@ def _ready(data: Path | None, settings: Settings, health_port: int | None) -> It
         wiring.machine(settings.kafka.patience_s) as machine,
     ):
         with wiring.open_admin(address) as admin:
-            _check_topics(admin, settings, address)
-            _check_places(admin, store, address)
-            store.settle_log(admin.home())
+            check(admin, store, settings, address)
         if place.server is None:
             LOG.info("nobody else can open the book at %s meanwhile: for more than this, keep it on a server", place)
         LOG.info("folds what Kafka at %s has into the book at %s", address, place)
         telling = letters.telling(store, lambda found: letters.tell(publisher, found))
         role = Folding(telling, publisher, machine, settings.kafka.tick_s)
-        yield Worker(role, _how(settings.kafka, address, health_port), machine)
+        yield Worker(role, how(settings.kafka, address, health_port, group=settings.kafka.group), machine)
 
 
-def _how(kafka: KafkaConfig, address: str, health_port: int | None) -> Any:  # noqa: ANN401
+def how(kafka: KafkaConfig, address: str, health_port: int | None, *, group: str) -> Any:  # noqa: ANN401
+    """How a worker of that group runs, as configured."""
     from streams.runtime.worker import Settings as How  # noqa: PLC0415 -- see wiring
 
     return How(
         address,
-        name=kafka.group,
+        name=group,
         save_every_s=kafka.save_every_s,
         stall_s=kafka.stall_s,
         health_host=kafka.health_host,
         health_port=kafka.health_port if health_port is None else health_port,
     )
+
+
+def check(admin: Admin, store: Store, settings: Settings, address: str) -> None:
+    """Stop where the topics lose records, or log and store do not belong together."""
+    _check_topics(admin, settings, address)
+    _check_places(admin, store, address)
+    store.settle_log(admin.home())
 
 
 def _check_topics(admin: Admin, settings: Settings, address: str) -> None:
@@ -121,7 +127,7 @@ def _misfits(admin: Admin, store: Store, address: str) -> Iterator[str]:
     return misfits(spans, held(store, spans), clusters, address)
 
 
-async def _live(worker: Worker) -> None:
+async def live(worker: Worker) -> None:
     """Run until a signal; the second one does not wait for what is being taken."""
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -144,7 +150,7 @@ async def _live(worker: Worker) -> None:
 # ---------------------------------------------------------------- how is it
 
 
-def _look(url: str, *, as_json: bool) -> None:
+def ask_page(url: str, *, as_json: bool) -> None:
     """What the health page says; `exits.FINDINGS` where it is red."""
     status, body = wiring.fetch(url if PATH in url else f"{url.rstrip('/')}{PATH}", ANSWER_S)
     try:

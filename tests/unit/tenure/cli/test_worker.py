@@ -13,8 +13,8 @@ from streams.kafka import StreamError
 from streams.runtime.health import Health, LaneHealth
 from streams.runtime.worker import Worker
 from tenure import wiring
-from tenure.cli.worker import _live as live
-from tenure.cli.worker import _look as look
+from tenure.cli.worker import ask_page as look
+from tenure.cli.worker import live
 
 LANES = (
     LaneHealth("tenure.events/10", 5, 3, 3, last_take_age_s=400, last_commit_age_s=400, unsaved=True),
