@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from enforcer.classes import Class, beats, below_common, class_of, exceeds, with_contract
+from enforcer.classes import Class, banked_class, beats, below_common, class_of, exceeds, with_contract
 from enforcer.rules import Rules
 from enforcer.selection.problem import Cap, Choice, Problem
 from enforcer.snapshot import Asker, Snapshot, Unit
@@ -46,22 +46,52 @@ class Field:
 def field_of(asker: Asker, snapshot: Snapshot, rules: Rules) -> Field:
     """The choices of an asker in rank order, with the caps of those taken from."""
     reclaim = _reclaim(asker, snapshot, rules)
+    sights: dict[str, Sight] = {}
     rule: dict[str, str] = {}
     closed: dict[str, str] = {}
     choices: list[Choice] = []
+    most = gain_gpu_ms(asker, rules)
     for unit in snapshot.units:
-        class_ = class_of(unit, asker, snapshot, rules.hysteresis)
-        opened, why = _open(unit, class_, asker, snapshot, rules, reclaim)
+        sight = sights.get(unit.account)
+        if sight is None:
+            sight = sights[unit.account] = _sight(unit.account, asker, snapshot, rules)
+        class_ = class_of(unit, sight.banked, snapshot.at_s)
+        opened, why = _open(unit, class_, sight, asker, rules, reclaim, most)
         if opened:
             rule[unit.name] = opened
             inside = unit.account == asker.account and class_ == Class.WITHIN
             choices.append(Choice(unit, Class.OVER if inside else class_))
         else:
             closed[unit.name] = why
-    choices.sort(key=lambda c: _rank(c, asker, snapshot))
-    most = gain_gpu_ms(asker, rules)
-    problem = Problem(asker, snapshot.nodes, tuple(choices), tuple(_caps(choices, asker, snapshot, rules)), most)
-    return Field(problem, rule, closed, reclaim)
+    choices.sort(key=lambda choice: _rank(choice, sights[choice.unit.account]))
+    caps = tuple(_caps(choices, sights, snapshot, rules))
+    return Field(Problem(asker, snapshot.nodes, tuple(choices), caps, most), rule, closed, reclaim)
+
+
+class Sight(NamedTuple):
+    """How an asker sees an account, the same for all of its units.
+
+    `banked` is the class of what is not inside a contract. `sides` are the asker's and its own child of their common
+    ancestor, if both have one.
+    """
+
+    banked: Class
+    rebalances: bool
+    over: Fraction
+    sides: tuple[str, str] | None
+
+
+def _sight(account: str, asker: Asker, snapshot: Snapshot, rules: Rules) -> Sight:
+    if not account:
+        return Sight(Class.UNFUNDED, rebalances=False, over=Fraction(0), sides=None)
+    mine, theirs = below_common(asker.account, account), below_common(account, asker.account)
+    numerator, denominator = snapshot.ratio(theirs or account).terms
+    over = Fraction(numerator, denominator) if denominator else Fraction(1 << 60)
+    banked = banked_class(account, asker.account, snapshot, rules.hysteresis)
+    if mine is None or theirs is None:
+        return Sight(banked, rebalances=False, over=over, sides=None)
+    after = with_contract(snapshot.ratio(mine), asker.contract_gpu_ms)
+    return Sight(banked, beats(after, snapshot.ratio(theirs), rules.hysteresis), over, (mine, theirs))
 
 
 def gain_gpu_ms(asker: Asker, rules: Rules) -> int:
@@ -72,7 +102,7 @@ def gain_gpu_ms(asker: Asker, rules: Rules) -> int:
 
 
 def _open(
-    unit: Unit, class_: Class, asker: Asker, snapshot: Snapshot, rules: Rules, reclaim: Reclaim
+    unit: Unit, class_: Class, sight: Sight, asker: Asker, rules: Rules, reclaim: Reclaim, most_gpu_ms: int
 ) -> tuple[str, str]:
     """The rule that lets the asker take the unit, or '' and why none does."""
     match class_:
@@ -84,14 +114,14 @@ def _open(
             pass
     if unit.preempted_today >= rules.preemptions_a_day:
         return "", "preempted_often"
-    if unit.lost_gpu_ms > gain_gpu_ms(asker, rules):
+    if unit.lost_gpu_ms > most_gpu_ms:
         return "", "loss_exceeds_gain"
     if unit.account == asker.account:
         by_priority = rules.priority_inside_leaf and asker.priority > unit.priority
         return (INSIDE, "") if asker.debug or by_priority else ("", "own_account")
     if class_ == Class.OVER and reclaim.holds:
         return RECLAIM, ""
-    if rules.rebalance and _rebalances(unit, asker, snapshot, rules):
+    if rules.rebalance and sight.rebalances:
         return REBALANCE, ""
     if rules.debug_lane and asker.debug and asker.gpus_milli <= rules.debug_lane_milli:
         return DEBUG_LANE, ""
@@ -116,39 +146,27 @@ def _reclaim(asker: Asker, snapshot: Snapshot, rules: Rules) -> Reclaim:
     return Reclaim(tuple(path), above)
 
 
-def _rebalances(unit: Unit, asker: Asker, snapshot: Snapshot, rules: Rules) -> bool:
-    """R2, on the state after the swap: the asker's side still stands a margin below the victim's."""
-    mine, theirs = below_common(asker.account, unit.account), below_common(unit.account, asker.account)
-    if mine is None or theirs is None:
-        return False
-    after = with_contract(snapshot.ratio(mine), asker.contract_gpu_ms)
-    return beats(after, snapshot.ratio(theirs), rules.hysteresis)
-
-
-def _caps(choices: list[Choice], asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Cap]:
+def _caps(choices: list[Choice], sights: dict[str, Sight], snapshot: Snapshot, rules: Rules) -> Iterator[Cap]:
     """Floors: what may be taken from each child of a common ancestor."""
     sides: dict[tuple[str, str], set[str]] = {}
     for unit, class_ in choices:
-        mine, theirs = below_common(asker.account, unit.account), below_common(unit.account, asker.account)
-        if class_ > Class.UNFUNDED and mine is not None and theirs is not None:
-            sides.setdefault((mine, theirs), set()).add(unit.name)
+        both = sights[unit.account].sides
+        if class_ > Class.UNFUNDED and both is not None:
+            sides.setdefault(both, set()).add(unit.name)
+    healthy_milli = snapshot.healthy_milli
     for (mine, theirs), units in sorted(sides.items()):
-        if snapshot.running_milli.get(mine, 0) >= _floor_milli(mine, snapshot, rules):
-            above = snapshot.running_milli.get(theirs, 0) - _floor_milli(theirs, snapshot, rules)
+        if snapshot.running_milli.get(mine, 0) >= _floor_milli(mine, snapshot, rules, healthy_milli):
+            above = snapshot.running_milli.get(theirs, 0) - _floor_milli(theirs, snapshot, rules, healthy_milli)
             yield Cap(theirs, frozenset(units), max(0, above))
 
 
-def _floor_milli(account: str, snapshot: Snapshot, rules: Rules) -> int:
+def _floor_milli(account: str, snapshot: Snapshot, rules: Rules, healthy_milli: int) -> int:
     """Half an account's share of the healthy GPUs, rounded up."""
-    floor = rules.floor * snapshot.shares.get(account, Fraction(0)) * snapshot.healthy_milli
+    floor = rules.floor * snapshot.shares.get(account, Fraction(0)) * healthy_milli
     return -(-floor.numerator // floor.denominator)
 
 
-def _rank(choice: Choice, asker: Asker, snapshot: Snapshot) -> tuple[int, Fraction, int, int, str]:
+def _rank(choice: Choice, sight: Sight) -> tuple[int, Fraction, int, int, str]:
     """Who goes first of equals: most over its claim, lower priority inside an account, newest, name."""
     unit, class_ = choice
-    over = Fraction(0)
-    if class_ > Class.UNFUNDED:
-        numerator, denominator = snapshot.ratio(below_common(unit.account, asker.account) or unit.account).terms
-        over = Fraction(numerator, denominator) if denominator else Fraction(1 << 60)
-    return (class_, -over, unit.priority, -unit.started_s, unit.name)
+    return (class_, -sight.over, unit.priority, -unit.started_s, unit.name)

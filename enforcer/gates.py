@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from enforcer.rules import Rules
@@ -34,13 +35,27 @@ class Refusal:
     closed: tuple[tuple[str, int], ...] = ()
 
 
-def refusals(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]:
-    """The gates an asker fails that need no victims to be judged, in their order: G1, G3, G4, G5, G6."""
-    yield from _funded(asker, snapshot, rules)
-    yield from _waited(asker, snapshot, rules)
-    yield from _room(asker, snapshot)
-    yield from _placeable(asker, snapshot)
-    yield from _free_to_plan(asker, snapshot)
+class Gates:
+    """The gates that need no victims to be judged, over one snapshot. Askers of one shape find the same room."""
+
+    def __init__(self, snapshot: Snapshot, rules: Rules) -> None:
+        """Nobody has asked yet."""
+        self._snapshot = snapshot
+        self._rules = rules
+        self._rooms: dict[tuple[int, int, bool], Refusal | None] = {}
+
+    def refusal(self, asker: Asker) -> Refusal | None:
+        """The first gate an asker fails, in their order: G1, G3, G4, G5, G6."""
+        snapshot, rules = self._snapshot, self._rules
+        for refusal in (*_funded(asker, snapshot, rules), *_waited(asker, snapshot, rules)):
+            return refusal
+        shape = (asker.pieces, asker.piece_milli, asker.apart)
+        if shape not in self._rooms:
+            self._rooms[shape] = next(chain(_room(asker, snapshot), _placeable(asker, snapshot)), None)
+        found = self._rooms[shape]
+        if found is not None:
+            return replace(found, job=asker.job)
+        return next(_free_to_plan(asker, snapshot), None)
 
 
 def _funded(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from enforcer import gates
 from enforcer.candidates import Field, field_of
 from enforcer.classes import Class, below_common, with_contract
-from enforcer.gates import Refusal, refusals
+from enforcer.gates import Gates, Refusal
 from enforcer.promises import promised
 from enforcer.rules import Rules
 from enforcer.selection import exact, greedy
@@ -69,17 +69,43 @@ def plan(snapshot: Snapshot, rules: Rules) -> tuple[tuple[Plan, ...], tuple[Refu
     """The plans for a pool at an instant, in the order of the askers, and why the others get none."""
     plans: list[Plan] = []
     refused: list[Refusal] = []
-    now = snapshot
+    desk = _Desk(snapshot, rules)
     for asker in snapshot.askers:
-        found = plan_for(asker, now, rules)
+        found = desk.ask(asker)
         if isinstance(found, Refusal):
             refused.append(found)
-            if found.name == "fits":
-                now = promised(now, asker, taken(asker, Problem(asker, now.nodes, (), (), 0).hosts(())), ())
+            if found.name != "fits":
+                continue
+            room = Problem(asker, desk.snapshot.nodes, (), (), 0).hosts(())
+            gone: tuple[Unit, ...] = ()
         else:
             plans.append(found)
-            now = promised(now, asker, taken(asker, found.hosts), tuple(v.unit for v in found.victims))
+            room, gone = found.hosts, tuple(v.unit for v in found.victims)
+        desk = _Desk(promised(desk.snapshot, asker, taken(asker, room), gone), rules)
     return tuple(plans), tuple(refused)
+
+
+class _Desk:
+    """Askers before one snapshot: what one is refused for, others that ask for the same are, too."""
+
+    def __init__(self, snapshot: Snapshot, rules: Rules) -> None:
+        self.snapshot = snapshot
+        self._rules = rules
+        self._gates = Gates(snapshot, rules)
+        self._refused: dict[Asker, Refusal] = {}
+
+    def ask(self, asker: Asker) -> Plan | Refusal:
+        refusal = self._gates.refusal(asker)
+        if refusal is not None:
+            return refusal
+        alike = replace(asker, job="", since_s=0, not_before_s=0)
+        known = self._refused.get(alike)
+        if known is not None:
+            return replace(known, job=asker.job)
+        found = _among(asker, self.snapshot, self._rules)
+        if isinstance(found, Refusal):
+            self._refused[alike] = found
+        return found
 
 
 def taken(asker: Asker, hosts: tuple[tuple[str, int], ...]) -> dict[str, int]:
@@ -89,8 +115,11 @@ def taken(asker: Asker, hosts: tuple[tuple[str, int], ...]) -> dict[str, int]:
 
 def plan_for(asker: Asker, snapshot: Snapshot, rules: Rules) -> Plan | Refusal:
     """The plan for one asker, or the first gate it fails."""
-    for refusal in refusals(asker, snapshot, rules):
-        return refusal
+    return _Desk(snapshot, rules).ask(asker)
+
+
+def _among(asker: Asker, snapshot: Snapshot, rules: Rules) -> Plan | Refusal:
+    """The plan for an asker that may ask, or why nobody can yield to it."""
     field = field_of(asker, snapshot, rules)
     chosen = exact.solve(field.problem)
     if chosen is None:

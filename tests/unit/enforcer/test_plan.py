@@ -8,11 +8,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enforcer.classes import Class, class_of
+from enforcer.classes import Class, banked_class, class_of
 from enforcer.gates import FITS, Refusal
 from enforcer.plan import Plan, plan, plan_for
 from enforcer.rules import Rules
-from enforcer.snapshot import Snapshot
+from enforcer.snapshot import Asker, Snapshot, Unit
 from tests.unit.enforcer.states import NOW_S, snapshots
 
 RULES = Rules()
@@ -23,6 +23,10 @@ def made(snapshot: Snapshot) -> tuple[Plan, ...]:
     return plan(snapshot, RULES)[0]
 
 
+def class_seen(unit: Unit, asker: Asker, snapshot: Snapshot) -> Class:
+    return class_of(unit, banked_class(unit.account, asker.account, snapshot, RULES.hysteresis), snapshot.at_s)
+
+
 @STATES
 @given(snapshots())
 def test_lower_classes_go_first(snapshot: Snapshot):
@@ -30,7 +34,7 @@ def test_lower_classes_go_first(snapshot: Snapshot):
     found = plan_for(snapshot.askers[0], snapshot, RULES)
     if isinstance(found, Plan) and found.victims:
         highest = max(victim.class_ for victim in found.victims)
-        lower = tuple(u for u in snapshot.units if class_of(u, found.asker, snapshot, RULES.hysteresis) < highest)
+        lower = tuple(u for u in snapshot.units if class_seen(u, found.asker, snapshot) < highest)
         alone = plan_for(found.asker, replace(snapshot, units=lower), RULES)
         inside = {v.unit.name for v in found.victims if v.rule == "inside"}
         assert highest < Class.CONTRACT
@@ -123,8 +127,7 @@ def test_raising_a_share_never_lowers_a_class(snapshot: Snapshot, account: str):
     asker = snapshot.askers[0]
     for unit in snapshot.units:
         if unit.account == account or unit.account.startswith(f"{account}/"):
-            before = class_of(unit, asker, snapshot, RULES.hysteresis)
-            assert class_of(unit, asker, richer, RULES.hysteresis) >= before
+            assert class_seen(unit, asker, richer) >= class_seen(unit, asker, snapshot)
 
 
 @settings(max_examples=300)
@@ -138,3 +141,15 @@ def test_every_plan_explains_itself(snapshot: Snapshot):
         assert all(victim.unit.name in told for victim in it.victims)
         assert all(name in told for name, _ in it.hosts)
         assert all(account in told for account, _ in it.after)
+
+
+@settings(max_examples=300)
+@given(snapshots())
+def test_who_asks_for_the_same_gets_the_same_answer(snapshot: Snapshot):
+    """What is known of one asker is used for the next: the answer must be that of looking anew."""
+    asker = snapshot.askers[0]
+    alone = plan_for(asker, snapshot, RULES)
+    if isinstance(alone, Refusal) and alone.name != "fits":
+        again = replace(asker, job=f"{asker.job} again")
+        _, (first, second) = plan(replace(snapshot, askers=(asker, again)), RULES)
+        assert (first, second) == (alone, replace(alone, job=again.job))
