@@ -126,7 +126,8 @@ class Lab:
 
     def _begin(self) -> None:
         login = ("--auth-root-authentication-method=socket", "--auth-root-socket-user=root", "--skip-test-db")
-        place = (f"--datadir={self.data}/mysql", "--user=root", "--skip-name-resolve")
+        # Two that begin at once take each other's temporary tables away, unless each has a place for its own.
+        place = (f"--datadir={self.data}/mysql", f"--tmpdir={self.data}/tmp", "--user=root", "--skip-name-resolve")
         self.run("mariadb-install-db", "--no-defaults", *place, *login)
         self.start("munged", "mariadbd")
         self._make_database()
@@ -163,8 +164,13 @@ class Lab:
     def _wait(self, name: str) -> None:
         until(lambda: self.daemons.serves(name) or name not in self.running, START_S)
         if name not in self.running or not self.daemons.serves(name):
-            said = (self.data / "log" / f"{name}.out").read_text().strip().splitlines()[-8:]
-            raise Trouble(f"{name} did not start; see {self.data}/log. Its last words:\n" + "\n".join(said))
+            kept = "runs, and does not answer" if name in self.running else "has ended"
+            raise Trouble(f"{name} did not start: it {kept}. Its last words:\n" + "\n".join(self._last_words(name)))
+
+    def _last_words(self, name: str) -> list[str]:
+        """Of what it printed, and of its own log, where it has one."""
+        files = (self.data / "log" / file for file in (f"{name}.out", f"{name.removeprefix('slurmd-')}.log"))
+        return [line for file in files if file.exists() for line in file.read_text(errors="replace").splitlines()[-8:]]
 
     def _end(self) -> None:
         if "slurmctld" in self.running:
@@ -194,10 +200,13 @@ class Lab:
         return found
 
     def _ours(self, pid: int) -> bool:
-        """By its environment: the mark, or a job of this cluster. An administrator's shell has SLURM_CONF too."""
+        """By its environment: the mark, or a job of this cluster. An administrator's shell has SLURM_CONF too.
+
+        A child is known without: while it becomes the daemon, the kernel shows no environment of it.
+        """
         for child in self._children.values():
-            if child.pid == pid and child.poll() is not None:  # which also reaps it
-                return False
+            if child.pid == pid:
+                return child.poll() is None  # which also reaps it
         try:
             has = set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
