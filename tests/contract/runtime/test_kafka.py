@@ -11,10 +11,16 @@ from typing import Any
 
 import pytest
 
+from ledger.checkpoint import Partition
 from ledger.store.clickhouse import ClickHouse
+from streams.kafka.admin import admin
+from streams.kafka.fit import Span
+from streams.kafka.log import log
 from streams.kafka.producer import publisher
+from streams.replay import Replay
 from streams.runtime.embedded import Embedded
 from streams.sources.files import mapping as mappings
+from streams.topics import LOGS
 from streams.verify import verify
 from tenure.cli import importing
 from tenure.demo import generate
@@ -27,6 +33,8 @@ from tests.support.worker import drain, own_broker
 
 pytestmark = pytest.mark.timeout(600)
 
+POLLED = 500
+"""Records of one poll: a log that goes on by less is read to its end by chance."""
 SAMPLES = "SELECT * FROM gpu_samples FINAL ORDER BY ALL"
 
 
@@ -74,6 +82,34 @@ def test_the_demo(broker: Broker, batch: int):
         drain(store, broker.address)
         agrees(store, lines)
         assert verify(store).errors == []
+
+
+def test_a_replay_from_kafka_reads_on_as_the_log_grows(broker: Broker):
+    """Whoever compares with a book that workers go on with has to get as far as they."""
+    lines = [raw(e) for e in of_cluster(seeded_log(1, hours=60, nodes=3, jobs=200), "c")]
+    half = len(lines) // 2
+    assert half > POLLED
+    publish(broker, lines[:half], batch=1)
+    with fresh_store() as store, admin(broker.address) as asked:
+
+        def spans() -> dict[Partition, Span]:
+            logs = {topic.name for topic in LOGS}
+            return asked.spans({name: topic for name, topic in asked.found().items() if name in logs})
+
+        with log(broker.address, spans) as growing:
+            again = Replay(store, "again", growing)
+            assert again.go_on() == half
+            publish(broker, lines[half:], batch=1)
+            assert again.go_on() == len(lines) - half
+            again.checkpoint()
+        drain(store, broker.address)
+        assert list(store.compare_generations(store.live_generation(), "again")) == []
+        live, made = (store.checkpoints(name) for name in (store.live_generation(), "again"))
+        hashes = [
+            {c.cluster: (c.log_hash, c.facts_hash) for of in found.values() for c in of.values() if c.cluster}
+            for found in (live, made)
+        ]
+        assert hashes[0] == hashes[1]
 
 
 def at(minutes: int) -> str:
