@@ -65,12 +65,17 @@ class Plan:
     lost_gpu_ms: int
 
 
-def plan(snapshot: Snapshot, rules: Rules) -> tuple[tuple[Plan, ...], tuple[Refusal, ...]]:
-    """The plans for a pool at an instant, in the order of the askers, and why the others get none."""
+def plan(snapshot: Snapshot, rules: Rules, most: int | None = None) -> tuple[tuple[Plan, ...], tuple[Refusal, ...]]:
+    """The plans for a pool at an instant, in the order of the askers, and why the others get none.
+
+    With `most`, askers after so many plans are not looked at.
+    """
     plans: list[Plan] = []
     refused: list[Refusal] = []
     desk = _Desk(snapshot, rules)
     for asker in snapshot.askers:
+        if len(plans) == most:
+            break
         found = desk.ask(asker)
         if isinstance(found, Refusal):
             refused.append(found)

@@ -19,6 +19,8 @@ from ledger.state import State
 from ledger.units import FOREVER_S
 
 PAUSED: Final = "paused"
+AT_ONCE: Final = 5
+"""Plans of one look in a pool. The next look makes more, and what is due meanwhile does not wait for all of them."""
 
 
 class Due(NamedTuple):
@@ -63,7 +65,7 @@ def _plans(state: State, now_s: int, rules: Rules) -> tuple[list[Act], list[int]
         made += emptied
         if emptied and mode == "enforce":  # what they hold must not be planned with: the next look knows better
             continue
-        plans, refused = plan(snapshot, rules)
+        plans, refused = plan(snapshot, rules, AT_ONCE)
         made += [writing.committed(state, snapshot, one, mode, now_s) for one in plans]
         later += [refusal.until_s for refusal in refused if refusal.until_s is not None]
     return made, later
