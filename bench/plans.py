@@ -134,7 +134,7 @@ def a_look(passes: int = 20) -> Iterator[Line]:
         cuts = quantiles(took, n=100, method="inclusive")
         note = f"p50 {cuts[49]:,.0f} ms, {plans / passes:,.1f} plans"
         yield Figure(
-            f"a pass, {nodes * 8:,} GPUs, {pending:,} pending: p99", cuts[98], "ms", aim_ms, less=True, note=note
+            f"a look, {nodes * 8:,} GPUs, {pending:,} pending: p99", cuts[98], "ms", aim_ms, less=True, note=note
         )
 
 
