@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from enforcer import writing
-from enforcer.orders import ACCEPTED, GONE, REFUSED, UNREACHABLE, Actuator, Hold, Order, Outcome
+from enforcer.orders import ACCEPTED, GONE, LEFT, REFUSED, UNREACHABLE, Actuator, Hold, Order
 from enforcer.protocol import due
 from enforcer.rules import rules_of
 from enforcer.steps import runs_on
@@ -43,6 +43,7 @@ class Told:
 
     again_s: int
     accepted: bool = False
+    left: bool = False
 
 
 @dataclass(slots=True)
@@ -75,7 +76,9 @@ class Enforcer:
         self._written = {id_: at_s for id_, at_s in self._written.items() if at_s + READ_BACK_S > now_s}
         self._written.update(dict.fromkeys((act.id for act in new), now_s))
         tick = not acts and found.next_s is not None and found.next_s <= now_s and state.ticked_s < now_s
-        times = [told.again_s for told in self._told.values()] + ([found.next_s] if found.next_s is not None else [])
+        times = [told.again_s for told in self._told.values() if not told.left] + (
+            [found.next_s] if found.next_s is not None else []
+        )
         if len(new) < len(acts):  # written, and not read back yet
             times.append(now_s + 1)
         return Look(new, tick, min(times, default=None))
@@ -84,34 +87,39 @@ class Enforcer:
 
     def _carried_out(self, state: State, now_s: int) -> Iterator[Act]:
         """Orders that were read back, to the scheduler; what it refuses is to be written."""
-        waiting = {
+        orders = {
             (plan.made.plan, run): (plan, order)
             for plan in state.acts.open()
             if plan.enforces
             for run, order in plan.issued.items()
-            if run not in plan.settled and runs_on(state, run, now_s)
         }
-        self._told = {key: told for key, told in self._told.items() if key in waiting}
-        for (name, run), (plan, order) in waiting.items():
+        self._told = {key: told for key, told in self._told.items() if key in orders}
+        for (name, run), (plan, order) in orders.items():
             told = self._told.get((name, run))
             if told is None:
                 told = self._told[name, run] = Told(now_s)
                 self._hold(state.cluster, plan, order.at_s + order.grace_s + plan.made.hold_s)
-            if now_s >= told.again_s:
-                outcome = self._tell(_order(state.cluster, plan, run, order), told, order, now_s)
+            if told.left or now_s < told.again_s:
+                continue
+            named = _order(state.cluster, plan, run, order)
+            if run in plan.settled or not runs_on(state, run, now_s):
+                self._see_off(named, told, order, now_s, ended=True)
+            elif told.accepted:
+                self._see_off(named, told, order, now_s, ended=False)
+            else:
+                outcome = self.actuator.preempt(named)
+                told.accepted = outcome.name in {ACCEPTED, GONE}
+                told.again_s = now_s + AGAIN_S
                 if outcome.name == REFUSED:
                     yield writing.settled(state, plan, run, "refused", outcome.sentence, now_s)
 
-    def _tell(self, order: Order, told: Told, issued: Issued, now_s: int) -> Outcome:
-        """Ask the run to leave; once its grace is over, force it."""
+    def _see_off(self, order: Order, told: Told, issued: Issued, now_s: int, *, ended: bool) -> None:
+        """Ask until the scheduler says that it left, which some only carry through then; force it after its grace."""
         graced_s = issued.at_s + issued.grace_s
-        if not told.accepted:
-            outcome = self.actuator.preempt(order)
-            told.accepted = outcome.name in {ACCEPTED, GONE}
-            told.again_s = graced_s if told.accepted else now_s + AGAIN_S
-            return outcome
-        told.again_s = now_s + AGAIN_S
-        return self.actuator.kill(order) if now_s >= graced_s else Outcome(UNREACHABLE, "")
+        told.left = self.actuator.left(order).name == LEFT
+        if not (told.left or ended) and now_s >= graced_s:
+            self.actuator.kill(order)
+        told.again_s = min(now_s + AGAIN_S, graced_s) if now_s < graced_s else now_s + AGAIN_S
 
     # ------------------------------------------------------------ room
 

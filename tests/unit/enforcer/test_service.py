@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from enforcer.orders import ACCEPTED, GONE, REFUSED, UNREACHABLE, Hold, Order, Outcome
+from enforcer.orders import ACCEPTED, GONE, LEFT, REFUSED, RUNNING, UNREACHABLE, Hold, Order, Outcome
 from enforcer.service import AGAIN_S, READ_BACK_S, Enforcer, Look
 from ledger.outcomes import Applied
 from ledger.state import State
@@ -27,11 +27,16 @@ class Scheduler:
     """An actuator that notes what it is told, and answers as it is set to."""
 
     def __init__(self, **answers: str) -> None:
-        self.answers = answers
-        self.said: list[str] = []
+        self.answers = {"left": RUNNING} | answers
+        self.asked: list[str] = []
+
+    @property
+    def said(self) -> list[str]:
+        """Without what only asks."""
+        return [said for said in self.asked if not said.startswith("left")]
 
     def _answer(self, call: str, about: str) -> Outcome:
-        self.said.append(f"{call} {about}")
+        self.asked.append(f"{call} {about}")
         return Outcome(self.answers.get(call, ACCEPTED), f"says {call}")
 
     def preempt(self, order: Order) -> Outcome:
@@ -160,7 +165,7 @@ def test_a_scheduler_that_does_not_answer_is_asked_again_and_again():
     assert desk.look("09:01").next_s == s("09:01") + AGAIN_S
     desk.settle("09:01:05")
     desk.settle("09:01:07")
-    desk.scheduler.answers = {}
+    desk.scheduler.answers = {"left": RUNNING}
     desk.settle("09:01:10")
     desk.settle("09:01:15")
     assert [said.split(" ", 1)[0] for said in desk.scheduler.said] == ["hold", *["preempt"] * 3]
@@ -175,7 +180,7 @@ def test_who_stays_beyond_the_grace_is_killed_and_who_is_gone_is_not_asked():
     desk.settle("09:01:32")
     desk.settle("09:01:35")
     assert [said for said in desk.scheduler.said if said.startswith("kill")] == ["kill j"] * 2
-    desk.scheduler.answers = {"kill": GONE}
+    desk.scheduler.answers = {"kill": GONE, "left": LEFT}
     desk.tell(ended("09:01:36", "j", outcome="cancelled"))
     desk.settle("09:01:40")
     assert len([said for said in desk.scheduler.said if said.startswith("kill")]) == 2
@@ -190,3 +195,19 @@ def test_a_scheduler_that_cannot_hold_is_not_asked_for_it_again():
     desk.settle("09:01:20")
     desk.settle("09:01:25")
     assert [said.split(" ", 1)[0] for said in desk.scheduler.said] == ["hold", "preempt"]
+
+
+def test_it_asks_until_the_scheduler_says_that_it_left():
+    """Also after the book knows: some requeue only when they are asked then. And nobody is killed who has left."""
+    desk = Desk(Scheduler(), *BUSY, tick("09:01"))
+    desk.settle("09:01")
+    desk.settle("09:01:05")
+    desk.tell(ended("09:01:08", "j", outcome="requeued"))
+    desk.settle("09:01:10")
+    desk.enforcer = Enforcer(desk.scheduler)
+    desk.settle("09:01:15")
+    desk.scheduler.answers = {"left": LEFT}
+    desk.settle("09:01:20")
+    desk.settle("09:01:40")
+    assert [said for said in desk.scheduler.asked if said.startswith("left")] == ["left j"] * 4
+    assert not [said for said in desk.scheduler.said if said.startswith("kill")]
