@@ -26,17 +26,15 @@ class Beside:
         self._clock = clock
         self._ticked_s = 0
 
-    def look(self) -> int | None:
-        """Do what is due; seconds until something is again, if nothing comes before (None: not by time alone)."""
+    def look(self) -> None:
+        """Do what is due."""
         now_s = epoch_s(self._clock())
         at_s = now_s // TICK_S * TICK_S
         if at_s > self._ticked_s:
             self._runtime.ingest([raw for _, raw in ticks(self._runtime.processor, at_s)])
             self._ticked_s = at_s
-        wanted = self._enforcers.look(self._runtime.processor, now_s)
         for _ in range(MOST_STEPS):
-            if not wanted.events:
-                break
-            self._runtime.ingest([raw for _, raw in wanted.events])
             wanted = self._enforcers.look(self._runtime.processor, now_s)
-        return None if wanted.next_s is None else max(0, wanted.next_s - epoch_s(self._clock()))
+            if not wanted:
+                break
+            self._runtime.ingest([raw for _, raw in wanted])

@@ -65,7 +65,7 @@ class Enforcing:
         now_s = epoch_s(self._clock())
         wanted = await blocking(partial(self._enforcers.look, follower.processor, now_s))
         try:
-            for cluster, raw in wanted.events:
+            for cluster, raw in wanted:
                 await asyncio.to_thread(self._publisher.put, *follower.partition, cluster, raw)
         except StreamError as away:
             LOG.warning("nothing written for %s: %s", follower.partition, away)

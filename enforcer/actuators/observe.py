@@ -6,7 +6,7 @@ from enforcer.orders import ACCEPTED, RUNNING, Hold, Order, Outcome
 
 
 class Observe:
-    """For the mode `observe`, and for where no actuator is configured: every run stays, so none ever left."""
+    """Where nothing is to be touched whatever the policy says: every run stays, so none ever left."""
 
     def preempt(self, order: Order) -> Outcome:
         """What would be told to the run."""

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -14,13 +10,12 @@ import typer
 from enforcer.clusters import Enforcers
 from tenure import wiring
 from tenure.cli import options
-from tenure.cli.brokers import broker
 from tenure.cli.up import actuators
-from tenure.cli.worker import ask_page, check, how, live
+from tenure.cli.worker import Parts, ask_page, work
 from tenure.config import Settings
 
 if TYPE_CHECKING:
-    from streams.runtime.worker import Worker
+    from streams.runtime.role import Role
 
 LOG: Final = logging.getLogger(__name__)
 GROUP: Final = "enforce"
@@ -44,26 +39,14 @@ def enforce(
     """
     if look:
         ask_page(look, as_json=as_json)
-        return
-    settings = wiring.load_settings(config)
-    wiring.log_to_stderr()
-    with _ready(data, settings, health_port) as made:
-        asyncio.run(live(made))
+    else:
+        work(data, wiring.load_settings(config), health_port, _enforcing)
 
 
-@contextmanager
-def _ready(data: Path | None, settings: Settings, health_port: int | None) -> Iterator[Worker]:
+def _enforcing(parts: Parts, settings: Settings) -> tuple[Role, str]:
     from enforcer.enforcing import Enforcing  # noqa: PLC0415 -- see wiring
-    from streams.runtime.worker import Worker  # noqa: PLC0415 -- see wiring
 
-    address, place = broker(settings), wiring.place(data, settings)
-    with (
-        wiring.open_store(place) as store,
-        wiring.open_publisher(address) as publisher,
-        wiring.machine(settings.kafka.patience_s) as machine,
-    ):
-        with wiring.open_admin(address) as admin:
-            check(admin, store, settings, address)
-        LOG.info("enforces what Kafka at %s tells, beside the book at %s", address, place)
-        role = Enforcing(store, publisher, Enforcers(actuators(settings)), machine.patience, machine.clock)
-        yield Worker(role, how(settings.kafka, address, health_port, group=f"{settings.kafka.group}-{GROUP}"), machine)
+    LOG.info("enforces what Kafka at %s tells, beside the book at %s", parts.address, parts.place)
+    enforcers, machine = Enforcers(actuators(settings)), parts.machine
+    role = Enforcing(parts.store, parts.publisher, enforcers, machine.patience, machine.clock)
+    return role, f"{settings.kafka.group}-{GROUP}"

@@ -6,8 +6,8 @@ import asyncio
 import json
 import logging
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -26,7 +26,9 @@ from tenure.config import KafkaConfig, Settings
 
 if TYPE_CHECKING:
     from streams.kafka.admin import Admin
-    from streams.runtime.worker import Worker
+    from streams.kafka.producer import Publisher
+    from streams.runtime.role import Role
+    from streams.runtime.worker import Machine, Worker
 
 LOG: Final = logging.getLogger(__name__)
 ANSWER_S: Final = 5.0
@@ -48,20 +50,45 @@ def worker(
     """Fold what comes in by Kafka into the book, until SIGTERM or Ctrl-C. As many may run as there are partitions."""
     if look:
         ask_page(look, as_json=as_json)
-        return
-    settings = wiring.load_settings(config)
-    wiring.log_to_stderr()
-    with _ready(data, settings, health_port) as made:
-        asyncio.run(live(made))
+    else:
+        work(data, wiring.load_settings(config), health_port, _folding)
 
 
-@contextmanager
-def _ready(data: Path | None, settings: Settings, health_port: int | None) -> Iterator[Worker]:
-    """A worker on a log and a store that fit each other; raises a StoreError or a StreamError where they do not."""
+def _folding(parts: Parts, settings: Settings) -> tuple[Role, str]:
     from streams.kafka import letters  # noqa: PLC0415 -- see wiring
     from streams.runtime.folding import Folding  # noqa: PLC0415 -- see wiring
+
+    if parts.place.server is None:
+        LOG.info("nobody else can open the book at %s meanwhile: for more than this, keep it on a server", parts.place)
+    LOG.info("folds what Kafka at %s has into the book at %s", parts.address, parts.place)
+    telling = letters.telling(parts.store, lambda found: letters.tell(parts.publisher, found))
+    return Folding(telling, parts.publisher, parts.machine, settings.kafka.tick_s), settings.kafka.group
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a worker of any role is put together from: a log and a store that fit each other."""
+
+    address: str
+    place: wiring.Place
+    store: Store
+    publisher: Publisher
+    machine: Machine
+
+
+def work(
+    data: Path | None,
+    settings: Settings,
+    health_port: int | None,
+    role_of: Callable[[Parts, Settings], tuple[Role, str]],
+) -> None:
+    """Run a worker until it is told to stop; `role_of` makes its role, and names its group.
+
+    Raises a StoreError or a StreamError where log and store do not fit each other.
+    """
     from streams.runtime.worker import Worker  # noqa: PLC0415 -- see wiring
 
+    wiring.log_to_stderr()
     address, place = broker(settings), wiring.place(data, settings)
     with (
         wiring.open_store(place) as store,
@@ -69,16 +96,14 @@ def _ready(data: Path | None, settings: Settings, health_port: int | None) -> It
         wiring.machine(settings.kafka.patience_s) as machine,
     ):
         with wiring.open_admin(address) as admin:
-            check(admin, store, settings, address)
-        if place.server is None:
-            LOG.info("nobody else can open the book at %s meanwhile: for more than this, keep it on a server", place)
-        LOG.info("folds what Kafka at %s has into the book at %s", address, place)
-        telling = letters.telling(store, lambda found: letters.tell(publisher, found))
-        role = Folding(telling, publisher, machine, settings.kafka.tick_s)
-        yield Worker(role, how(settings.kafka, address, health_port, group=settings.kafka.group), machine)
+            _check_topics(admin, settings, address)
+            _check_places(admin, store, address)
+            store.settle_log(admin.home())
+        role, group = role_of(Parts(address, place, store, publisher, machine), settings)
+        asyncio.run(live(Worker(role, _how(settings.kafka, address, health_port, group=group), machine)))
 
 
-def how(kafka: KafkaConfig, address: str, health_port: int | None, *, group: str) -> Any:  # noqa: ANN401
+def _how(kafka: KafkaConfig, address: str, health_port: int | None, *, group: str) -> Any:  # noqa: ANN401
     """How a worker of that group runs, as configured."""
     from streams.runtime.worker import Settings as How  # noqa: PLC0415 -- see wiring
 
@@ -90,13 +115,6 @@ def how(kafka: KafkaConfig, address: str, health_port: int | None, *, group: str
         health_host=kafka.health_host,
         health_port=kafka.health_port if health_port is None else health_port,
     )
-
-
-def check(admin: Admin, store: Store, settings: Settings, address: str) -> None:
-    """Stop where the topics lose records, or log and store do not belong together."""
-    _check_topics(admin, settings, address)
-    _check_places(admin, store, address)
-    store.settle_log(admin.home())
 
 
 def _check_topics(admin: Admin, settings: Settings, address: str) -> None:
