@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from bench import fold, ingest, plans, samples
+from bench import fold, ingest, looks, plans, samples
 from bench.report import Figure, Line, Missing
 from deploy.kafka import node
 
@@ -34,7 +34,7 @@ GROUPS: dict[str, Sequence[Measure]] = {
     "memory": (fold.memory,),
     "ingest": (ingest.committed,),
     "samples": (samples.a_day,),
-    "plans": (plans.a_look, plans.quality),
+    "plans": (plans.a_look, plans.quality, looks.a_book),
     "kafka": (partial(kafka, quick=False),),
 }
 QUICK: dict[str, Sequence[Measure]] = {"kafka": (partial(kafka, quick=True),)}

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from ledger.events import (
     ClockTicked,
     ClusterEvent,
+    JobCheckpointed,
     JobEnded,
     JobStarted,
     JobSubmitted,
@@ -69,6 +70,11 @@ def started(job: int, at: datetime, node: int, gpus: int = 1, indices: tuple[int
     """It starts on a node, on named GPUs where the source tells."""
     placement = {"node": f"n{node:04}", "gpus_milli": gpus * GPU_MILLI, "gpu_indices": indices}
     return _event(JobStarted, f"start/{job}", at, {"job": f"j{job}", "attempt": "1", "placements": [placement]})
+
+
+def checkpointed(job: str, at: datetime) -> ClusterEvent:
+    """Its work so far is saved."""
+    return _event(JobCheckpointed, f"saved/{job}", at, {"job": job, "attempt": "1"})
 
 
 def ended(job: int, at: datetime, recorded: datetime | None = None) -> ClusterEvent:

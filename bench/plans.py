@@ -16,6 +16,7 @@ from typing import Final
 
 from bench.report import Figure, Line
 from enforcer.candidates import field_of
+from enforcer.crowd import Crowd
 from enforcer.plan import plan
 from enforcer.protocol import AT_ONCE
 from enforcer.rules import Rules
@@ -145,7 +146,7 @@ def quality(states: int = 150) -> Iterator[Line]:
     for seed in range(states):
         snapshot = busy(32, 170, 1, 8, seed)
         asker = replace(snapshot.askers[0], debug=False)
-        problem = field_of(asker, snapshot, RULES).problem
+        problem = field_of(asker, Crowd(snapshot, RULES)).problem
         best = exact.solve(problem)
         if not best:
             continue

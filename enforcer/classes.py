@@ -6,7 +6,6 @@ from enum import IntEnum
 from fractions import Fraction
 from itertools import takewhile
 
-from enforcer.snapshot import Snapshot, Unit
 from ledger.ranking import Ratio
 from ledger.tree import lineage
 
@@ -18,20 +17,6 @@ class Class(IntEnum):
     OVER = 1
     WITHIN = 2
     CONTRACT = 3
-
-
-def class_of(unit: Unit, banked: Class, at_s: int) -> Class:
-    """The class of a unit at an instant, `banked` being that of its account's banked work; a gang has one."""
-    return Class.CONTRACT if unit.account and at_s < unit.contract_end_s else banked
-
-
-def banked_class(account: str, asker_account: str, snapshot: Snapshot, hysteresis: Fraction) -> Class:
-    """The class of an account's work whose contracts are banked, as the asker's account sees it."""
-    if not account:
-        return Class.UNFUNDED
-    own = tuple(lineage(account))[shared(account, asker_account) :] or (account,)
-    over = any(exceeds(snapshot.ratio(one), 1 + hysteresis) for one in own)
-    return Class.OVER if over else Class.WITHIN
 
 
 def shared(one: str, other: str) -> int:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from enforcer.candidates import DEBUG_LANE, FREE, INSIDE, REBALANCE, RECLAIM
 from enforcer.classes import Class
+from enforcer.opening import DEBUG_LANE, FREE, INSIDE, REBALANCE, RECLAIM
 from enforcer.plan import Plan, Victim
 from ledger.ranking import Ratio
 from ledger.units import GPU_MILLI, HOUR_S

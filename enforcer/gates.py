@@ -24,7 +24,7 @@ PROPORTION: Final = "G7"
 class Refusal:
     """Why an asker gets no plan: the gate it fails, in a sentence, and when that could change (None: not by time).
 
-    `closed` counts the units it may not take from, by why.
+    `closed` counts the units it may not take from, by why; empty where nobody counted.
     """
 
     job: str

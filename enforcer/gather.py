@@ -16,6 +16,7 @@ from enforcer.snapshot import Asker, Node, Snapshot, Unit
 from enforcer.staying import leaves, staying
 from ledger.acts import Plan, PlanAsker
 from ledger.nodes import HEALTHY
+from ledger.ranking import Ratio
 from ledger.runs import PREEMPTED, DerivedRun
 from ledger.standing import QueueEntry, back_in_time, queue, running, slots, standing
 from ledger.state import State
@@ -30,18 +31,22 @@ def pools(state: State) -> list[str]:
 
 def snapshots(state: State) -> dict[str, Snapshot]:
     """Every pool there is something to plan in, as it stands at the last tick."""
-    waiting = queue(state)
-    return {pool: _snapshot(state, pool, waiting) for pool in pools(state)}
+    ratios = {pool: standing(state, pool) for pool in pools(state)}
+    waiting = queue(state, ratios)
+    return {pool: _snapshot(state, pool, ratios[pool], waiting) for pool in ratios}
 
 
 def beside(state: State, plan: Plan) -> Snapshot:
     """The pool of an open plan as if there were no such plan, and nobody asked."""
-    return _snapshot(state, plan.made.pool, [], apart_from=plan)
+    pool = plan.made.pool
+    return _snapshot(state, pool, standing(state, pool), [], apart_from=plan)
 
 
-def _snapshot(state: State, pool: str, waiting: list[QueueEntry], apart_from: Plan | None = None) -> Snapshot:
+def _snapshot(
+    state: State, pool: str, ratios: dict[str, Ratio], waiting: list[QueueEntry], apart_from: Plan | None = None
+) -> Snapshot:
     here = [run for run in running(state) if pool in _pools(state, run)]
-    found = _as_told(state, pool, waiting, here)
+    found = _as_told(state, pool, ratios, waiting, here)
     for plan in state.acts.open():
         if plan.enforces and plan.made.pool == pool and plan is not apart_from:
             found = _carried_out(found, plan, {run.job for run in here})
@@ -63,7 +68,9 @@ def asker_of(made: PlanAsker) -> Asker:
     return Asker(made.job, made.account, made.pieces, made.piece_milli, made.min_runtime_s, 0, apart=made.apart)
 
 
-def _as_told(state: State, pool: str, waiting: list[QueueEntry], here: list[DerivedRun]) -> Snapshot:
+def _as_told(
+    state: State, pool: str, ratios: dict[str, Ratio], waiting: list[QueueEntry], here: list[DerivedRun]
+) -> Snapshot:
     """The pool as observations tell of it."""
     return Snapshot(
         cluster=state.cluster,
@@ -73,7 +80,7 @@ def _as_told(state: State, pool: str, waiting: list[QueueEntry], here: list[Deri
         nodes=tuple(_nodes(state, pool)),
         units=tuple(_units(state, here)),
         askers=tuple(_asker(state, entry) for entry in waiting if entry.pool == pool and entry.ranked is not None),
-        ratios=standing(state, pool),
+        ratios=ratios,
         shares=_shares(state, pool),
         running_milli=_running(state, pool, here),
         history=Hours(state, pool),

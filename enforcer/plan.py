@@ -6,14 +6,15 @@ promises is not promised again.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Final
 
 from enforcer import gates
-from enforcer.candidates import Field, field_of
+from enforcer.candidates import Field, field_of, makes_no_room
 from enforcer.classes import Class, below_common, with_contract
+from enforcer.crowd import Crowd
 from enforcer.gates import Gates, Refusal
 from enforcer.promises import promised
 from enforcer.rules import Rules
@@ -22,6 +23,8 @@ from enforcer.selection.problem import Problem
 from enforcer.snapshot import Asker, Snapshot, Unit
 from ledger.ranking import Ratio
 from ledger.tree import lineage
+
+TOO_LITTLE: Final = "those it may take from do not hold enough on the nodes it needs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Plan:
     """Who yields to an asker, where it then fits, and the whole reason.
 
     `before` and `after` are ρ on the asker's path without and with its contract; `windows` says over how many windows
-    R1 looked, and `closed` of units that were not to be had why.
+    R1 looked, and `closed` how many units were not to be had, by why.
     """
 
     asker: Asker
@@ -61,18 +64,19 @@ class Plan:
     windows: tuple[tuple[str, Fraction], ...]
     objective: tuple[int, int, int, int, int]
     alternatives: tuple[Alternative, ...]
-    closed: tuple[tuple[str, str], ...]
+    closed: tuple[tuple[str, int], ...]
     lost_gpu_ms: int
 
 
 def plan(snapshot: Snapshot, rules: Rules, most: int | None = None) -> tuple[tuple[Plan, ...], tuple[Refusal, ...]]:
     """The plans for a pool at an instant, in the order of the askers, and why the others get none.
 
-    With `most`, askers after so many plans are not looked at.
+    With `most`, askers after so many plans are not looked at, and what is closed to the others is not counted.
     """
     plans: list[Plan] = []
     refused: list[Refusal] = []
-    desk = _Desk(snapshot, rules)
+    brief = most is not None
+    desk = _Desk(snapshot, rules, brief=brief)
     for asker in snapshot.askers:
         if len(plans) == most:
             break
@@ -86,17 +90,18 @@ def plan(snapshot: Snapshot, rules: Rules, most: int | None = None) -> tuple[tup
         else:
             plans.append(found)
             room, gone = found.hosts, tuple(v.unit for v in found.victims)
-        desk = _Desk(promised(desk.snapshot, asker, taken(asker, room), gone), rules)
+        desk = _Desk(promised(desk.snapshot, asker, taken(asker, room), gone), rules, brief=brief)
     return tuple(plans), tuple(refused)
 
 
 class _Desk:
     """Askers before one snapshot: what one is refused for, others that ask for the same are, too."""
 
-    def __init__(self, snapshot: Snapshot, rules: Rules) -> None:
+    def __init__(self, snapshot: Snapshot, rules: Rules, *, brief: bool) -> None:
         self.snapshot = snapshot
-        self._rules = rules
+        self._brief = brief
         self._gates = Gates(snapshot, rules)
+        self._crowd = Crowd(snapshot, rules)
         self._refused: dict[Asker, Refusal] = {}
 
     def ask(self, asker: Asker) -> Plan | Refusal:
@@ -107,7 +112,8 @@ class _Desk:
         known = self._refused.get(alike)
         if known is not None:
             return replace(known, job=asker.job)
-        found = _among(asker, self.snapshot, self._rules)
+        hopeless = _hopeless(asker, self._crowd) if self._brief else None
+        found = hopeless or _among(asker, self._crowd)
         if isinstance(found, Refusal):
             self._refused[alike] = found
         return found
@@ -120,16 +126,21 @@ def taken(asker: Asker, hosts: tuple[tuple[str, int], ...]) -> dict[str, int]:
 
 def plan_for(asker: Asker, snapshot: Snapshot, rules: Rules) -> Plan | Refusal:
     """The plan for one asker, or the first gate it fails."""
-    return _Desk(snapshot, rules).ask(asker)
+    return _Desk(snapshot, rules, brief=False).ask(asker)
 
 
-def _among(asker: Asker, snapshot: Snapshot, rules: Rules) -> Plan | Refusal:
+def _hopeless(asker: Asker, crowd: Crowd) -> Refusal | None:
+    """The same refusal as after a long look, without what is closed, where a short one tells."""
+    return Refusal(asker.job, gates.RULE, "no_rule", TOO_LITTLE) if makes_no_room(asker, crowd) else None
+
+
+def _among(asker: Asker, crowd: Crowd) -> Plan | Refusal:
     """The plan for an asker that may ask, or why nobody can yield to it."""
-    field = field_of(asker, snapshot, rules)
+    field = field_of(asker, crowd)
     chosen = exact.solve(field.problem)
     if chosen is None:
         return _no_victims(asker, field)
-    return _made(asker, snapshot, field, chosen)
+    return _made(asker, crowd.snapshot, field, chosen)
 
 
 def _no_victims(asker: Asker, field: Field) -> Refusal:
@@ -138,10 +149,7 @@ def _no_victims(asker: Asker, field: Field) -> Refusal:
     if field.problem.fits(everybody):
         sentence = "those it may take from would lose more than it gains, or fall below half of their share"
         return Refusal(asker.job, gates.PROPORTION, "loss_exceeds_gain", sentence)
-    sentence = "those it may take from do not hold enough on the nodes it needs"
-    return Refusal(
-        asker.job, gates.RULE, "no_rule", sentence, closed=tuple(sorted(Counter(field.closed.values()).items()))
-    )
+    return Refusal(asker.job, gates.RULE, "no_rule", TOO_LITTLE, closed=tuple(sorted(field.closed.items())))
 
 
 def _made(asker: Asker, snapshot: Snapshot, field: Field, chosen: frozenset[str]) -> Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Final
@@ -138,7 +137,7 @@ def detail(plan: Plan) -> str:
                 {"units": other.units[:100], "objective": other.objective, "why": other.why}
                 for other in plan.alternatives
             ],
-            "closed": dict(sorted(Counter(why for _, why in plan.closed).items())),
+            "closed": dict(plan.closed),
         },
         sort_keys=True,
     )

@@ -42,16 +42,18 @@ class Policies:
 
     changes: list[PolicyChange] = field(default_factory=list)
     opens_s: int | None = None
+    _known: dict[tuple[int, int], Policy] = field(default_factory=dict, repr=False, compare=False)
+    """By how many changes there are, and how many of them are in force."""
 
     def at(self, at_s: int) -> Policy:
         """The policy in force: per field the last accepted change up to the instant."""
         if not self.changes:
             return DEFAULT
-        values: dict[str, Any] = {}
-        for change in self.changes:
-            if change.at_s <= at_s:
-                values.update(change.changes)
-        return DEFAULT._replace(**values)
+        in_force = [change for change in self.changes if change.at_s <= at_s]
+        key = len(self.changes), len(in_force)
+        if key not in self._known:
+            self._known[key] = DEFAULT._replace(**{k: v for change in in_force for k, v in change.changes})
+        return self._known[key]
 
     def record(self) -> tuple[object, ...]:
         """Canonical record."""

@@ -6,7 +6,7 @@ Docs: docs/ranking.md. What is said after the tick about later instants does not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -105,16 +105,18 @@ def standing(state: State, pool: str) -> dict[str, Ratio]:
         return {}
     how = weighting(state)
     weights = _weights(state, how)
-    sums: dict[str, list[int]] = {account: [0, 0, 0] for account in _accounts_at(state, pool)}
+    booked: dict[str, list[int]] = {}
     for hour_s, counts in weights:
         for account, claim, used in _hour_lines(state, pool, hour_s):
-            for above in lineage(account):
-                found = sums.setdefault(above, [0, 0, 0])
-                found[0] += used * counts
-                found[2] += claim * counts
+            found = booked.setdefault(account, [0, 0, 0])
+            found[0] += used * counts
+            found[2] += claim * counts
     for account, committed in commitments(state, pool).items():
+        booked.setdefault(account, [0, 0, 0])[1] += committed
+    sums: dict[str, list[int]] = {account: [0, 0, 0] for account in _accounts_at(state, pool)}
+    for account, own in booked.items():
         for above in lineage(account):
-            sums.setdefault(above, [0, 0, 0])[1] += committed
+            sums[above] = [a + b for a, b in zip(sums.get(above, (0, 0, 0)), own, strict=True)]
     shift = WEIGHT_BITS if isinstance(how, Decay) else 0
     return {a: Ratio(sums[a][0] >> shift, sums[a][1], sums[a][2] >> shift) for a in sorted(sums)}
 
@@ -248,31 +250,35 @@ def pending(state: State) -> dict[str, list[Pending]]:
     return {pool: sorted(found[pool], key=lambda p: (p.submitted_s, p.job)) for pool in sorted(found)}
 
 
-def queue(state: State) -> list[QueueEntry]:
+def queue(state: State, ratios: Mapping[str, Mapping[str, Ratio]] | None = None) -> list[QueueEntry]:
     """Everything that waits at the last tick: by pool, first in the order of `rank`, then what takes no part.
 
-    The latter by submit time and id. Jobs without a pool come first, under ''.
+    The latter by submit time and id. Jobs without a pool come first, under ''. `ratios` are the `standing` of pools,
+    where somebody has them already.
     """
+    known = ratios or {}
     entries = list(_entries(state, _maybe_waiting(state)))
     queued: list[QueueEntry] = []
     for pool in sorted({e.pool for e in entries}):
         here = {e.job.job: e for e in entries if e.pool == pool}
         in_line = [e.job for e in here.values() if e.reason in {IN_LINE, UNFUNDED}]
         limits = slots(state, pool)
-        ranked = rank(_rankable(state, pool, in_line), in_line)
+        ranked = rank(_rankable(state, pool, in_line, known.get(pool)), in_line)
         queued += [_placed(here.pop(place.job.job), place, limits) for place in ranked]
         queued += sorted(here.values(), key=lambda e: (e.job.submitted_s, e.job.job))
     return queued
 
 
-def _rankable(state: State, pool: str, jobs: Iterable[Pending]) -> dict[str, Ratio]:
+def _rankable(
+    state: State, pool: str, jobs: Iterable[Pending], ratios: Mapping[str, Ratio] | None
+) -> dict[str, Ratio]:
     """ρ for `rank`, which takes an account that has an own part for one with children: leave out parts that were."""
     if not any(job.funded for job in jobs):
         return {}
     interior = state.tree_at(pool, state.ticked_s).interior
     return {
         account: ratio
-        for account, ratio in standing(state, pool).items()
+        for account, ratio in (standing(state, pool) if ratios is None else ratios).items()
         if not account.endswith(f"/{OWN_PART}") or account.removesuffix(f"/{OWN_PART}") in interior
     }
 

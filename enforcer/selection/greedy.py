@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from enforcer.selection.problem import Problem, minimal
+from enforcer.classes import Class
+from enforcer.selection.problem import Problem, Room, minimal
 
 
 def solve(problem: Problem) -> frozenset[str] | None:
     """Units that make room within the bounds; None where this does not find any."""
     chosen: list[str] = []
+    room = Room(problem)
     for choice in sorted(problem.choices, key=lambda c: (c.class_, c.cost)):
-        if problem.fits(chosen):
+        if room.enough:
             break
-        if problem.allows([*chosen, choice.unit.name]):
+        if choice.class_ == Class.UNFUNDED or problem.allows([*chosen, choice.unit.name]):
             chosen.append(choice.unit.name)
-    kept = minimal(problem, chosen) if problem.fits(chosen) else None
+            room.free(choice.unit)
+    kept = minimal(problem, chosen) if room.enough else None
     return kept if kept is not None and problem.allows(kept) else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from enforcer.classes import Class
@@ -34,7 +35,7 @@ class Cap(NamedTuple):
     most_milli: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Problem:
     """Free enough for the asker. `most_lost_gpu_ms` bounds what funded units may lose together."""
 
@@ -44,33 +45,54 @@ class Problem:
     caps: tuple[Cap, ...]
     most_lost_gpu_ms: int
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where in rank a unit stands, by its name."""
+        return {choice.unit.name: place for place, choice in enumerate(self.choices)}
+
+    @cached_property
+    def by_name(self) -> dict[str, Node]:
+        """The nodes."""
+        return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def spare_pieces(self) -> int:
+        """How many of its pieces the asker has room for without anybody yielding."""
+        return sum(self.pieces_on(node, 0) for node in self.nodes)
+
+    def of(self, chosen: Iterable[str]) -> list[Choice]:
+        """Choices by their units' names."""
+        return [self.choices[self.places[name]] for name in chosen]
+
     def pieces_on(self, node: Node, freed_milli: int) -> int:
         """How many of the asker's pieces the node holds once so much more is free."""
         return self.asker.pieces_in(node.spare_milli + freed_milli) if node.usable else 0
 
-    def freed(self, chosen: Collection[str]) -> dict[str, int]:
+    def freed(self, chosen: Iterable[str]) -> dict[str, int]:
         """Milli-GPUs by node that these units give free."""
-        return by_node(choice.unit for choice in self.choices if choice.unit.name in chosen)
+        return by_node(choice.unit for choice in self.of(chosen))
 
-    def fits(self, chosen: Collection[str]) -> bool:
+    def fits(self, chosen: Iterable[str]) -> bool:
         """Whether the asker has room once these units are gone."""
-        freed = self.freed(chosen)
-        return sum(self.pieces_on(node, freed.get(node.name, 0)) for node in self.nodes) >= self.asker.pieces
+        room = Room(self)
+        for choice in self.of(chosen):
+            room.free(choice.unit)
+        return room.enough
 
     def allows(self, chosen: Collection[str]) -> bool:
         """Whether floors hold, and funded losses are in proportion."""
-        held = {c.unit.name: c.unit.gpus_milli for c in self.choices if c.unit.name in chosen}
+        held = {choice.unit.name: choice.unit.gpus_milli for choice in self.of(chosen)}
         if any(sum(held[name] for name in cap.units & held.keys()) > cap.most_milli for cap in self.caps):
             return False
         return self.lost_gpu_ms(chosen) <= self.most_lost_gpu_ms
 
-    def lost_gpu_ms(self, chosen: Collection[str]) -> int:
+    def lost_gpu_ms(self, chosen: Iterable[str]) -> int:
         """What the funded of these units lose."""
-        return sum(c.unit.lost_gpu_ms for c in self.choices if c.unit.name in chosen and c.class_ > Class.UNFUNDED)
+        return sum(c.unit.lost_gpu_ms for c in self.of(chosen) if c.class_ > Class.UNFUNDED)
 
-    def objective(self, chosen: Collection[str]) -> tuple[int, int, int, int, int]:
+    def objective(self, chosen: Iterable[str]) -> tuple[int, int, int, int, int]:
         """(units of class 2, of class 1, cost, milli-GPUs freed, sum of rank places): the least is best."""
-        picked = [(place, c) for place, c in enumerate(self.choices) if c.unit.name in chosen]
+        picked = [(self.places[name], self.choices[self.places[name]]) for name in chosen]
         return (
             sum(c.class_ == Class.WITHIN for _, c in picked),
             sum(c.class_ == Class.OVER for _, c in picked),
@@ -92,11 +114,45 @@ class Problem:
         return tuple(sorted(found))
 
 
+class Room:
+    """What the asker has room for while units go and come back, one by one."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Nobody has gone yet."""
+        self._problem = problem
+        self._freed: dict[str, int] = {}
+        self._pieces = problem.spare_pieces
+
+    @property
+    def enough(self) -> bool:
+        """Whether all pieces of the asker have room."""
+        return self._pieces >= self._problem.asker.pieces
+
+    def free(self, unit: Unit, sign: int = 1) -> None:
+        """The unit goes."""
+        problem = self._problem
+        for name, milli in unit.placements:
+            node = problem.by_name.get(name)
+            if node is not None:
+                before = self._freed.get(name, 0)
+                after = self._freed[name] = before + sign * milli
+                self._pieces += problem.pieces_on(node, after) - problem.pieces_on(node, before)
+
+    def back(self, unit: Unit) -> None:
+        """It stays after all."""
+        self.free(unit, -1)
+
+
 def minimal(problem: Problem, chosen: Sequence[str]) -> frozenset[str]:
     """Without the units that are not needed, the last in rank given back first."""
-    kept = set(chosen)
-    places = {choice.unit.name: place for place, choice in enumerate(problem.choices)}
-    for name in sorted(kept, key=lambda name: -places[name]):
-        if problem.fits(kept - {name}):
+    kept, room = set(chosen), Room(problem)
+    for choice in problem.of(chosen):
+        room.free(choice.unit)
+    for name in sorted(chosen, key=lambda name: -problem.places[name]):
+        unit = problem.choices[problem.places[name]].unit
+        room.back(unit)
+        if room.enough:
             kept.discard(name)
+        else:
+            room.free(unit)
     return frozenset(kept)

@@ -7,6 +7,8 @@ from fractions import Fraction
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from enforcer.classes import Class, beats, below_common, exceeds, shared, with_contract
+from enforcer.rules import Rules
 from enforcer.snapshot import Asker, Node, Snapshot, Unit
 from ledger.ranking import Ratio
 from ledger.tree import lineage
@@ -116,3 +118,43 @@ def _running(units: list[Unit]) -> dict[str, int]:
         for account in lineage(unit.account) if unit.account else ():
             found[account] = found.get(account, 0) + unit.gpus_milli
     return found
+
+
+def class_seen(unit: Unit, asker: Asker, snapshot: Snapshot, hysteresis: Fraction) -> Class:
+    """The class of a unit as POLICY §2 words it, one asker and one unit at a time."""
+    if not unit.account:
+        return Class.UNFUNDED
+    if snapshot.at_s < unit.contract_end_s:
+        return Class.CONTRACT
+    own = tuple(lineage(unit.account))[shared(unit.account, asker.account) :] or (unit.account,)
+    over = any(exceeds(snapshot.ratio(one), 1 + hysteresis) for one in own)
+    return Class.OVER if over else Class.WITHIN
+
+
+def rule_seen(unit: Unit, asker: Asker, snapshot: Snapshot, rules: Rules) -> str:
+    """The rule that opens a unit to an asker as POLICY §3 words them, '' where none does."""
+    class_ = class_seen(unit, asker, snapshot, rules.hysteresis)
+    if class_ == Class.UNFUNDED:
+        return "R0"
+    lost = Fraction(unit.lost_gpu_ms, asker.gpus_milli * max(asker.min_runtime_s, HOUR_S))
+    if class_ == Class.CONTRACT or unit.preempted_today >= 3 or lost > rules.proportion:
+        return ""
+    if unit.account == asker.account:
+        return "inside" if asker.debug else ""
+    path = [snapshot.ratio(account) for account in lineage(asker.account)]
+    if class_ == Class.OVER and all(not exceeds(reclaimed(r, asker, rules), Fraction(1)) for r in path):
+        return "R1"
+    mine, theirs = below_common(asker.account, unit.account), below_common(unit.account, asker.account)
+    assert mine is not None
+    assert theirs is not None
+    after = with_contract(snapshot.ratio(mine), asker.contract_gpu_ms)
+    return "R2" if beats(after, snapshot.ratio(theirs), rules.hysteresis) else ""
+
+
+def reclaimed(ratio: Ratio, asker: Asker, rules: Rules) -> Ratio:
+    """ρ with the contract, over a window long enough for it where there is one (all windows are alike here)."""
+    if ratio.claim_gpu_ms and ratio.claim_gpu_ms < asker.contract_gpu_ms <= rules.longest_windows * ratio.claim_gpu_ms:
+        windows = Fraction(asker.contract_gpu_ms, ratio.claim_gpu_ms)
+        used = int(ratio.used_gpu_ms * windows)
+        return Ratio(used, asker.contract_gpu_ms, asker.contract_gpu_ms)
+    return with_contract(ratio, asker.contract_gpu_ms)

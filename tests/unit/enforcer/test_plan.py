@@ -8,12 +8,12 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enforcer.classes import Class, banked_class, class_of
+from enforcer.classes import Class
 from enforcer.gates import FITS, Refusal
 from enforcer.plan import Plan, plan, plan_for
 from enforcer.rules import Rules
-from enforcer.snapshot import Asker, Snapshot, Unit
-from tests.unit.enforcer.states import NOW_S, snapshots
+from enforcer.snapshot import Snapshot
+from tests.unit.enforcer.states import NOW_S, class_seen, snapshots
 
 RULES = Rules()
 STATES = settings(max_examples=2_000)
@@ -23,10 +23,6 @@ def made(snapshot: Snapshot) -> tuple[Plan, ...]:
     return plan(snapshot, RULES)[0]
 
 
-def class_seen(unit: Unit, asker: Asker, snapshot: Snapshot) -> Class:
-    return class_of(unit, banked_class(unit.account, asker.account, snapshot, RULES.hysteresis), snapshot.at_s)
-
-
 @STATES
 @given(snapshots())
 def test_lower_classes_go_first(snapshot: Snapshot):
@@ -34,7 +30,7 @@ def test_lower_classes_go_first(snapshot: Snapshot):
     found = plan_for(snapshot.askers[0], snapshot, RULES)
     if isinstance(found, Plan) and found.victims:
         highest = max(victim.class_ for victim in found.victims)
-        lower = tuple(u for u in snapshot.units if class_seen(u, found.asker, snapshot) < highest)
+        lower = tuple(u for u in snapshot.units if class_seen(u, found.asker, snapshot, RULES.hysteresis) < highest)
         alone = plan_for(found.asker, replace(snapshot, units=lower), RULES)
         inside = {v.unit.name for v in found.victims if v.rule == "inside"}
         assert highest < Class.CONTRACT
@@ -124,10 +120,10 @@ def test_raising_a_share_never_lowers_a_class(snapshot: Snapshot, account: str):
         if name == account or name.startswith(f"{account}/"):
             raised[name] = replace(ratio, claim_gpu_ms=2 * ratio.claim_gpu_ms)
     richer = replace(snapshot, ratios=raised)
-    asker = snapshot.askers[0]
+    asker, h = snapshot.askers[0], RULES.hysteresis
     for unit in snapshot.units:
         if unit.account == account or unit.account.startswith(f"{account}/"):
-            assert class_seen(unit, asker, richer) >= class_seen(unit, asker, snapshot)
+            assert class_seen(unit, asker, richer, h) >= class_seen(unit, asker, snapshot, h)
 
 
 @settings(max_examples=300)
@@ -153,3 +149,13 @@ def test_who_asks_for_the_same_gets_the_same_answer(snapshot: Snapshot):
         again = replace(asker, job=f"{asker.job} again")
         _, (first, second) = plan(replace(snapshot, askers=(asker, again)), RULES)
         assert (first, second) == (alone, replace(alone, job=again.job))
+
+
+@settings(max_examples=1_000)
+@given(snapshots(askers=4))
+def test_a_short_look_finds_the_same(snapshot: Snapshot):
+    """With a bound on plans the same are made, and the same gates shut, in fewer words."""
+    plans, refused = plan(snapshot, RULES)
+    short, brief = plan(snapshot, RULES, len(snapshot.askers))
+    assert short == plans
+    assert [(one.job, one.gate, one.name) for one in brief] == [(one.job, one.gate, one.name) for one in refused]
