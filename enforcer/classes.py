@@ -6,8 +6,8 @@ from enum import IntEnum
 from fractions import Fraction
 from itertools import takewhile
 
+from enforcer.snapshot import path_of
 from ledger.ranking import Ratio
-from ledger.tree import lineage
 
 
 class Class(IntEnum):
@@ -21,13 +21,13 @@ class Class(IntEnum):
 
 def shared(one: str, other: str) -> int:
     """How many accounts two paths have in common, from the root down."""
-    pairs = zip(lineage(one), lineage(other), strict=False)
+    pairs = zip(path_of(one), path_of(other), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def below_common(account: str, other: str) -> str | None:
     """The account on the first path that is a child of the lowest common ancestor; None where there is none below."""
-    path = tuple(lineage(account))
+    path = path_of(account)
     depth = shared(account, other)
     return path[depth] if depth < len(path) else None
 

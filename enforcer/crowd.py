@@ -7,8 +7,7 @@ from functools import cached_property
 from enforcer.classes import Class, exceeds
 from enforcer.rules import Rules
 from enforcer.selection.problem import Choice, Problem
-from enforcer.snapshot import Asker, Snapshot, Unit
-from ledger.tree import lineage
+from enforcer.snapshot import Asker, Snapshot, Unit, path_of
 
 
 class Crowd:
@@ -40,7 +39,7 @@ class Crowd:
     def path(self, account: str) -> tuple[str, ...]:
         """An account's ancestors and itself, root first."""
         if account not in self._paths:
-            self._paths[account] = tuple(lineage(account))
+            self._paths[account] = path_of(account)
         return self._paths[account]
 
     def over(self, account: str) -> bool:
@@ -79,7 +78,7 @@ class Crowd:
     def _under(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for account in sorted(self._banked):
-            for above in self.path(account) if account else ():
+            for above in self.path(account):
                 found.setdefault(above, []).append(account)
         return found
 

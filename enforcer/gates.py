@@ -9,7 +9,6 @@ from typing import Final
 
 from enforcer.rules import Rules
 from enforcer.snapshot import Asker, Snapshot
-from ledger.tree import lineage
 
 FUNDED: Final = "G1"
 RULE: Final = "G2"
@@ -64,7 +63,7 @@ def _funded(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]
     elif not 0 < asker.min_runtime_s <= rules.max_min_runtime_s:
         most = rules.max_min_runtime_s
         yield Refusal(asker.job, FUNDED, "contract", f"its minimum runtime must be over 0 and at most {most} s")
-    for account in lineage(asker.account) if asker.account else ():
+    for account in asker.path:
         limit = snapshot.limits_milli.get(account)
         running = snapshot.running_milli.get(account, 0)
         if limit is not None and running + asker.gpus_milli > limit:
@@ -78,7 +77,9 @@ def _funded(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]
 def _waited(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]:
     due_s = asker.since_s + (rules.debug_delay_s if asker.debug else rules.delay_s)
     if snapshot.at_s < due_s:
-        yield Refusal(asker.job, DELAY, "delay", "it has not waited for as long as everybody waits first", due_s)
+        waited_s, delay_s = max(0, snapshot.at_s - asker.since_s), due_s - asker.since_s
+        sentence = f"it has waited for {waited_s} s of the {delay_s} s that everybody waits first"
+        yield Refusal(asker.job, DELAY, "delay", sentence, due_s)
 
 
 def _room(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
@@ -90,11 +91,13 @@ def _room(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
 
 
 def _placeable(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
-    enough = sum(asker.pieces_in(node.size_milli) for node in snapshot.nodes if node.usable) >= asker.pieces
-    if not enough:
-        yield Refusal(
-            asker.job, PLACEABLE, "not_placeable", "no set of healthy nodes could hold it, even if all were free"
+    places = sum(asker.pieces_in(node.size_milli) for node in snapshot.nodes if node.usable)
+    if places < asker.pieces:
+        sentence = (
+            f"no set of healthy nodes could hold it, even if all were free: it asks for {asker.pieces} × "
+            f"{asker.piece_milli / 1000:g} GPUs, and there is room for {places} of them"
         )
+        yield Refusal(asker.job, PLACEABLE, "not_placeable", sentence)
 
 
 def _free_to_plan(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:

@@ -15,7 +15,6 @@ from enforcer.crowd import Crowd
 from enforcer.rules import Rules
 from enforcer.snapshot import Asker, Snapshot
 from ledger.ranking import Ratio
-from ledger.tree import lineage
 
 FREE: Final = "R0"
 RECLAIM: Final = "R1"
@@ -54,7 +53,7 @@ def reclaim_of(asker: Asker, snapshot: Snapshot, rules: Rules) -> Reclaim:
     """R1: ρ including the new contract is at most 1 on the whole path, over a longer window where one is too short."""
     path: list[tuple[str, Ratio, Fraction]] = []
     above: str | None = None
-    for account in lineage(asker.account):
+    for account in asker.path:
         ratio, windows = snapshot.ratio(account), Fraction(1)
         if asker.contract_gpu_ms > ratio.claim_gpu_ms:
             longer = snapshot.history.covering(account, asker.contract_gpu_ms, rules.longest_windows)

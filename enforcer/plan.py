@@ -22,7 +22,7 @@ from enforcer.selection import exact, greedy
 from enforcer.selection.problem import Problem
 from enforcer.snapshot import Asker, Snapshot, Unit
 from ledger.ranking import Ratio
-from ledger.tree import lineage
+from ledger.units import GPU_MILLI, HOUR_S
 
 TOO_LITTLE: Final = "those it may take from do not hold enough on the nodes it needs"
 
@@ -145,16 +145,27 @@ def _among(asker: Asker, crowd: Crowd) -> Plan | Refusal:
 
 def _no_victims(asker: Asker, field: Field) -> Refusal:
     """Which of G2 and G7 is in the way: whether room could be made if floors and losses did not count."""
-    everybody = {choice.unit.name for choice in field.problem.choices}
-    if field.problem.fits(everybody):
-        sentence = "those it may take from would lose more than it gains, or fall below half of their share"
-        return Refusal(asker.job, gates.PROPORTION, "loss_exceeds_gain", sentence)
-    return Refusal(asker.job, gates.RULE, "no_rule", TOO_LITTLE, closed=tuple(sorted(field.closed.items())))
+    problem, closed = field.problem, tuple(sorted(field.closed.items()))
+    everybody = {choice.unit.name for choice in problem.choices}
+    if problem.fits(everybody):
+        most = problem.most_lost_gpu_ms / (GPU_MILLI * HOUR_S)
+        sentence = (
+            f"funded work would lose more than {most:,.1f} GPU-hours, which is what this job's own weighs, or an "
+            "account would fall below half of its share"
+        )
+        return Refusal(asker.job, gates.PROPORTION, "loss_exceeds_gain", sentence, closed=closed)
+    freed = problem.freed(everybody)
+    places = sum(problem.pieces_on(node, freed.get(node.name, 0)) for node in problem.nodes)
+    sentence = (
+        f"were all gone that it may take from ({len(everybody)} of {len(everybody) + field.closed.total()} units), there "
+        f"would be room for {places} of its {asker.pieces} × {asker.piece_milli / GPU_MILLI:g} GPUs"
+    )
+    return Refusal(asker.job, gates.RULE, "no_rule", sentence, closed=closed)
 
 
 def _made(asker: Asker, snapshot: Snapshot, field: Field, chosen: frozenset[str]) -> Plan:
     problem = field.problem
-    path = tuple(lineage(asker.account))
+    path = asker.path
     victims = tuple(
         Victim(unit, class_, field.rule[unit.name], side, snapshot.ratio(side))
         for unit, class_ in problem.choices

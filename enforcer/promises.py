@@ -8,7 +8,6 @@ from dataclasses import replace
 from enforcer.classes import with_contract
 from enforcer.snapshot import Asker, Node, Snapshot, Unit, by_node
 from ledger.ranking import Ratio
-from ledger.tree import lineage
 
 
 def promised(snapshot: Snapshot, asker: Asker | None, taken: Mapping[str, int], gone: tuple[Unit, ...]) -> Snapshot:
@@ -35,17 +34,16 @@ def _after(node: Node, freed_milli: int, taken_milli: int) -> Node:
 def _running(snapshot: Snapshot, asker: Asker | None, gone: tuple[Unit, ...]) -> dict[str, int]:
     found = dict(snapshot.running_milli)
     for unit in gone:
-        for account in lineage(unit.account) if unit.account else ():
+        for account in unit.path:
             found[account] = found.get(account, 0) - unit.gpus_milli
-    if asker is not None and asker.account:
-        for account in lineage(asker.account):
-            found[account] = found.get(account, 0) + asker.gpus_milli
+    for account in asker.path if asker is not None else ():
+        found[account] = found.get(account, 0) + asker.gpus_milli
     return found
 
 
 def _bound(snapshot: Snapshot, asker: Asker) -> dict[str, Ratio]:
     """The next asker stands beside a contract that is as good as running."""
     found = dict(snapshot.ratios)
-    for account in lineage(asker.account) if asker.account else ():
+    for account in asker.path:
         found[account] = with_contract(snapshot.ratio(account), asker.contract_gpu_ms)
     return found

@@ -12,6 +12,12 @@ from fractions import Fraction
 from typing import Final, Protocol
 
 from ledger.ranking import Ratio
+from ledger.tree import lineage
+
+
+def path_of(account: str) -> tuple[str, ...]:
+    """An account and all above it, the root first; empty for work that no budget pays for."""
+    return tuple(lineage(account)) if account else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,11 @@ class Unit:
     preempted_today: int = 0
 
     @property
+    def path(self) -> tuple[str, ...]:
+        """Its account and all above it, the root first."""
+        return path_of(self.account)
+
+    @property
     def gpus_milli(self) -> int:
         """All it holds."""
         return sum(milli for _, milli in self.placements)
@@ -87,6 +98,11 @@ class Asker:
     debug: bool = False
     not_before_s: int = 0
     planned: bool = False
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Its account and all above it, the root first."""
+        return path_of(self.account)
 
     @property
     def gpus_milli(self) -> int:

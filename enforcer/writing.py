@@ -37,6 +37,9 @@ SOURCE: Final = "tenure/enforcer"
 LONGEST: Final = 4_096
 """Characters of a sentence."""
 LONGEST_ID: Final = 512
+LONGEST_DETAIL: Final = 1 << 16
+SPARED: Final = ("theirs", "alternatives", "sides")
+"""What a plan of very many victims with very long names leaves out of its detail, in this order."""
 DRAIN: Final = "drain"
 
 
@@ -69,7 +72,7 @@ def committed(state: State, snapshot: Snapshot, plan: Plan, mode: Mode, now_s: i
         hosts=rooms(taken(asker, plan.hosts)),
         rule=plan.rule,
         sentences=tuple(sentence[:LONGEST] for sentence in sentences(plan)),
-        detail=detail(plan),
+        detail=detail(plan, snapshot),
         grace_s=policy.grace_s,
         hold_s=policy.hold_s,
     )
@@ -124,23 +127,30 @@ def rooms(milli: Mapping[str, int]) -> tuple[Room, ...]:
     return tuple(Room(node=node, gpus_milli=milli[node]) for node in sorted(milli))
 
 
-def detail(plan: Plan) -> str:
-    """What a program wants to know of a plan: exact ratios, windows, objective, alternatives, what was closed."""
-    return json.dumps(
-        {
-            "before": {account: _ratio(ratio) for account, ratio in plan.before},
-            "after": {account: _ratio(ratio) for account, ratio in plan.after},
-            "sides": {victim.side: _ratio(victim.ratio) for victim in plan.victims},
-            "windows": {account: str(windows) for account, windows in plan.windows},
-            "objective": plan.objective,
-            "alternatives": [
-                {"units": other.units[:100], "objective": other.objective, "why": other.why}
-                for other in plan.alternatives
-            ],
-            "closed": dict(plan.closed),
-        },
-        sort_keys=True,
-    )
+def detail(plan: Plan, snapshot: Snapshot) -> str:
+    """What a program wants to know of a plan: its asker's place in line, exact ratios of both paths, windows,
+    objective, alternatives, what was closed.
+
+    ρ of those who yield is the same before and after: no contract of theirs binds anything any more.
+    """
+    found = {
+        "place": 1 + [asker.job for asker in snapshot.askers].index(plan.asker.job),
+        "askers": len(snapshot.askers),
+        "before": {account: _ratio(ratio) for account, ratio in plan.before},
+        "after": {account: _ratio(ratio) for account, ratio in plan.after},
+        "sides": {victim.side: _ratio(victim.ratio) for victim in plan.victims if victim.side},
+        "theirs": {account: _ratio(snapshot.ratio(account)) for victim in plan.victims for account in victim.unit.path},
+        "windows": {account: str(windows) for account, windows in plan.windows},
+        "objective": plan.objective,
+        "alternatives": [
+            {"units": other.units[:100], "objective": other.objective, "why": other.why} for other in plan.alternatives
+        ],
+        "closed": dict(plan.closed),
+    }
+    for spared in SPARED:
+        if len(json.dumps(found, sort_keys=True)) > LONGEST_DETAIL:
+            del found[spared]
+    return json.dumps(found, sort_keys=True)
 
 
 def _ratio(ratio: Ratio) -> list[int]:
