@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -53,8 +53,7 @@ def sentences(plan: Plan) -> Iterator[str]:
     hosts = ", ".join(f"{name} ({_gpus(pieces * asker.piece_milli)} GPUs)" for name, pieces in plan.hosts)
     yield f"It then fits on {hosts}; {_gpu_hours(plan.lost_gpu_ms)} GPU-hours of work are lost."
     for other in plan.alternatives:
-        worse = _worse(plan.objective, other.objective)
-        yield f"Also considered: {', '.join(other.units)} ({other.why}); it is worse: {worse}."
+        yield considered(other.units, other.why, plan.objective, other.objective)
 
 
 def _victim(victim: Victim) -> str:
@@ -66,7 +65,12 @@ def _victim(victim: Victim) -> str:
     return f"{told}; it loses {_gpu_hours(unit.lost_gpu_ms)} GPU-hours."
 
 
-def _worse(chosen: tuple[int, ...], other: tuple[int, ...]) -> str:
+def considered(units: Sequence[str], why: str, chosen: Sequence[int], other: Sequence[int]) -> str:
+    """A choice that was not taken, and the first thing in which it is worse."""
+    return f"Also considered: {', '.join(units)} ({why}); it is worse: {_worse(chosen, other)}."
+
+
+def _worse(chosen: Sequence[int], other: Sequence[int]) -> str:
     names = ("units within their claim", "units over their claim", "cost", "GPUs freed", "places in rank")
     for name, mine, theirs in zip(names, chosen, other, strict=True):
         if mine != theirs:

@@ -36,6 +36,11 @@ def snapshots(state: State) -> dict[str, Snapshot]:
     return {pool: _snapshot(state, pool, ratios[pool], waiting) for pool in ratios}
 
 
+def snapshot_of(state: State, pool: str) -> Snapshot:
+    """One pool, as it stands at the last tick."""
+    return _snapshot(state, pool, queue(state))
+
+
 def beside(state: State, plan: Plan) -> Snapshot:
     """The pool of an open plan as if there were no such plan, and nobody asked."""
     pool = plan.made.pool

@@ -36,8 +36,9 @@ def _running(snapshot: Snapshot, asker: Asker | None, gone: tuple[Unit, ...]) ->
     for unit in gone:
         for account in unit.path:
             found[account] = found.get(account, 0) - unit.gpus_milli
-    for account in asker.path if asker is not None else ():
-        found[account] = found.get(account, 0) + asker.gpus_milli
+    if asker is not None:
+        for account in asker.path:
+            found[account] = found.get(account, 0) + asker.gpus_milli
     return found
 
 

@@ -139,7 +139,12 @@ def detail(plan: Plan, snapshot: Snapshot) -> str:
         "before": {account: _ratio(ratio) for account, ratio in plan.before},
         "after": {account: _ratio(ratio) for account, ratio in plan.after},
         "sides": {victim.side: _ratio(victim.ratio) for victim in plan.victims if victim.side},
-        "theirs": {account: _ratio(snapshot.ratio(account)) for victim in plan.victims for account in victim.unit.path},
+        "theirs": {
+            account: _ratio(snapshot.ratio(account))
+            for victim in plan.victims
+            for account in victim.unit.path
+            if account not in plan.asker.path
+        },
         "windows": {account: str(windows) for account, windows in plan.windows},
         "objective": plan.objective,
         "alternatives": [

@@ -17,6 +17,7 @@ from tenure.cli import (
     demo,
     doctor,
     enforce,
+    enforcement_log,
     exits,
     explain,
     grants,
@@ -25,6 +26,7 @@ from tenure.cli import (
     metrics,
     output,
     plans,
+    policy,
     queue,
     replay,
     report,
@@ -33,6 +35,7 @@ from tenure.cli import (
     topics,
     up,
     verify,
+    why_not,
     worker,
 )
 
@@ -94,7 +97,9 @@ app.command()(jobs.jobs)
 app.command()(explain.explain)
 app.command()(queue.queue)
 app.command()(plans.plans)
-app.command("why-not")(plans.why_not)
+app.command("why-not")(why_not.why_not)
+app.command("enforcement-log")(enforcement_log.enforcement_log)
+app.add_typer(policy.app, name="policy")
 app.command()(metrics.metrics)
 app.command()(report.report)
 app.command()(sql.sql)

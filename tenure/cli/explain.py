@@ -14,6 +14,7 @@ from tenure.cli.desk import Desk, reading
 from tenure.cli.explaining import Explained, Loss, Row, Waiting, comparison, gather, waiting
 from tenure.cli.queries import read
 from tenure.cli.queue import entry_json
+from tenure.cli.reasons import Reason, for_whom, place, ratios, reason_json, why
 from tenure.cli.story import story
 from tenure.cli.text import NONE, count, duration, gpu_hours, gpus, moment, of_gpus, percent, plural, ratio, when
 from tenure.cli.why import CLASSES, FUNDING
@@ -39,13 +40,13 @@ def explain(
 
 def explained(desk: Desk, job: str, cluster: str | None) -> Explained:
     """All that is known of the job; stops where nobody knows it."""
-    known = gather(desk.store, _cluster(desk, job, cluster), job)
+    known = gather(desk.store, cluster_of(desk, job, cluster), job)
     if known is None:
         raise exits.Stop(f"{job}: no such job in the book; `tenure jobs` lists those there are", exits.NOTHING)
     return replace(known, waiting=waiting(desk.state(known.cluster), job)) if known.waits else known
 
 
-def _cluster(desk: Desk, job: str, cluster: str | None) -> str:
+def cluster_of(desk: Desk, job: str, cluster: str | None) -> str:
     """The cluster named, or the one that knows the job."""
     if cluster is not None or desk.settings.cluster is not None:
         return desk.cluster(cluster)
@@ -75,6 +76,7 @@ def tell(known: Explained) -> None:
     output.say("Story", style="bold")
     for told in story(known):
         output.wrapped(f"{when(told.at)}  ", told.sentence)
+    _tell_reasons(known)
     if known.waiting is not None:
         _tell_waiting(known.waiting)
     output.say()
@@ -157,6 +159,27 @@ def _use(known: Explained) -> str:
     return f"Utilization {used}, idle {idle} GPU-hours; samples cover {coverage} of its time."
 
 
+def _tell_reasons(known: Explained) -> None:
+    """The last plan by which it had to leave, and the last that was made for it, with their numbers."""
+    for reason, run in [pair for pair in known.yielded if pair[0].enforces][-1:]:
+        _tell_reason(reason, f"Why {run['run']} had to leave for {for_whom(reason.plan)}")
+    for reason in known.asked[-1:]:
+        _tell_reason(reason, f"The last plan for it, {reason.plan['plan']}: {reason.plan['state']}")
+
+
+def _tell_reason(reason: Reason, title: str) -> None:
+    output.say()
+    output.say(title, style="bold")
+    stood = place(reason)
+    if stood:
+        output.tell(f"{reason.plan['job']} had {stood}.")
+    for sentence in why(reason):
+        output.tell(sentence)
+    table = ratios(reason)
+    if table is not None:
+        output.show(table)
+
+
 def _tell_waiting(waits: Waiting) -> None:
     entry = waits.entry
     output.say()
@@ -172,7 +195,8 @@ def _tell_waiting(waits: Waiting) -> None:
         output.say(f"{s.account} runs {gpus(s.running_milli)} of at most {gpus(s.limit_milli)} GPUs.")
     if entry.ranked is None:
         return
-    ahead = f"behind {plural(waits.ahead_count, 'job')} that ask for {of_gpus(waits.ahead_gpus_milli)}"
+    ask = "asks" if waits.ahead_count == 1 else "ask"
+    ahead = f"behind {plural(waits.ahead_count, 'job')} that {ask} for {of_gpus(waits.ahead_gpus_milli)}"
     output.say(
         f"Rank {count(entry.ranked.position)} in {entry.pool}, {ahead if waits.ahead_count else 'first in line'}."
     )
@@ -208,6 +232,8 @@ def as_report(known: Explained) -> output.Report:
         },
         "runs": known.runs,
         "losses": [_loss_json(loss) for loss in known.losses],
+        "asked": [reason_json(reason) for reason in known.asked],
+        "yielded": [reason_json(reason) | {"run": run} for reason, run in known.yielded],
         "story": [{"at": told.at, "sentence": told.sentence} for told in story(known)],
         "corrections": known.corrections,
         "remarks": known.remarks,
@@ -228,6 +254,7 @@ def _loss_json(loss: Loss) -> output.Report:
         "since": loss.since,
         "checkpointed": loss.checkpointed,
         "successors": loss.successors,
+        "next_attempt": loss.next["attempt"] if loss.next is not None else None,
     }
 
 

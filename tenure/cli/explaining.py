@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from ledger.state import State
 from ledger.store.protocol import Store, Value
 from ledger.units import epoch_s
 from tenure.cli.queries import read
+from tenure.cli.reasons import Reason, reasons
 from tenure.cli.text import of_gpus, ratio
 
 Row = dict[str, Any]
@@ -24,7 +25,7 @@ AHEAD_SHOWN: Final = 5
 class Loss:
     """What a preemption cost a run: GPU-milliseconds since its checkpoint if it can resume, else since its start.
 
-    `successors` started on its nodes right after.
+    `successors` started on its nodes right after; `next` is the attempt it went on as, None before there is one.
     """
 
     run: Row
@@ -32,6 +33,7 @@ class Loss:
     since: datetime
     checkpointed: bool
     successors: list[Row]
+    next: Row | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,17 @@ class Explained:
     utilized_gpu_ms: int
     idle_gpu_ms: int
     waiting: Waiting | None
+    reasons: list[Reason] = field(default_factory=list)
+
+    @property
+    def asked(self) -> list[Reason]:
+        """Plans that were made for it."""
+        return [one for one in self.reasons if one.plan["job"] == self.name]
+
+    @property
+    def yielded(self) -> list[tuple[Reason, Row]]:
+        """Plans by which a run of its has to leave, with the run."""
+        return [(one, run) for one in self.reasons for run in one.runs if run["job"] == self.name]
 
     @property
     def last(self) -> Row | None:
@@ -89,7 +102,9 @@ def gather(store: Store, cluster: str, job: str) -> Explained | None:
         name=job,
         job=jobs[0] if jobs else None,
         runs=runs,
-        losses=[_loss(store, cluster, run) for run in runs if run["outcome"] == "preempted"],
+        losses=[
+            _loss(store, cluster, run, runs[at:]) for at, run in enumerate(runs, 1) if run["outcome"] == "preempted"
+        ],
         corrections=rows("job_corrections"),
         remarks=rows("job_remarks"),
         reassigned=rows("job_reassigned"),
@@ -97,18 +112,23 @@ def gather(store: Store, cluster: str, job: str) -> Explained | None:
         utilized_gpu_ms=use["utilized_gpu_ms"],
         idle_gpu_ms=use["idle_gpu_ms"],
         waiting=None,
+        reasons=reasons(store, cluster, job),
     )
 
 
-def _loss(store: Store, cluster: str, run: Row) -> Loss:
-    """POLICY §3, proportion: lost is since the checkpoint if the run is resumable, else since its start."""
+def _loss(store: Store, cluster: str, run: Row, later: list[Row]) -> Loss:
+    """POLICY §3, proportion: lost is since the checkpoint if the run is resumable, else since its start.
+
+    As in report_losses: time since a checkpoint counts whole, though never more than ran.
+    """
     banked = run["checkpointed_at"] if run["resumable"] else None
     since = run["started_at"] if banked is None else max(banked, run["started_at"])
-    lost_s = epoch_s(run["ended_at"]) - epoch_s(since)
+    lost_s = min(run["running_s"], epoch_s(run["ended_at"]) - epoch_s(since))
     asked: dict[str, Value] = {"cluster": cluster, "job": run["job"], "ended_s": epoch_s(run["ended_at"])}
     asked["nodes"] = list(run["placed_nodes"])
     successors = store.query(read("job_successors"), asked).dicts()
-    return Loss(run, run["gpus_milli"] * lost_s, since, banked is not None, [dict(row) for row in successors])
+    again = later[0] if later else None
+    return Loss(run, run["gpus_milli"] * lost_s, since, banked is not None, [dict(row) for row in successors], again)
 
 
 def waiting(state: State, job: str) -> Waiting | None:

@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ledger.units import epoch_s
+from tenure.cli.acting import ended, held, ordered
 from tenure.cli.explaining import Explained, Loss, Row, size
+from tenure.cli.reasons import Reason, for_whom, place, who_yields
 from tenure.cli.text import duration, gpu_hours, of_gpus, when
 from tenure.cli.why import CLASSES, FLAGS, FUNDING, OUTCOMES
 
@@ -23,6 +25,8 @@ def story(known: Explained) -> list[Told]:
     """What happened, in the order it did."""
     told = [*_submitted(known), *(t for run in known.runs for t in _attempt(run))]
     told += [_lost(loss) for loss in known.losses]
+    told += [t for reason in known.asked for t in _asked(reason)]
+    told += [t for reason, run in known.yielded for t in _yielded(reason, run)]
     told += [_moved(row) for row in known.reassigned]
     told += [_corrected(row) for row in known.corrections]
     told += [Told(row["recorded_at"], f"remark {row['name']}: {row['sentence']}") for row in known.remarks]
@@ -42,8 +46,10 @@ def _submitted(known: Explained) -> Iterator[Told]:
 def _attempt(run: Row) -> Iterator[Told]:
     funded = f"funded by {run['ledger_account']}" if run["funded"] else f"unfunded: {FUNDING[run['funding_reason']]}"
     waited = f" after {duration(run['wait_s'])}" if run["wait_s"] is not None else ""
-    yield Told(run["started_at"], f"attempt {run['ordinal']} starts{waited} on {size(run).split(' on ')[1]}, {funded}")
     end, contract = run["ended_at"], run["contract_end"]
+    safe = f", protected until {when(contract)}" if run["funded"] and contract is not None else ""
+    where = size(run).split(" on ")[1]
+    yield Told(run["started_at"], f"attempt {run['ordinal']} starts{waited} on {where}, {funded}{safe}")
     if run["funded"] and contract is not None and (end is None or contract < end):
         yield Told(contract, f"its minimum runtime is banked: {CLASSES['interruptible'].partition(': ')[2]}")
     if end is None:
@@ -65,7 +71,35 @@ def _lost(loss: Loss) -> Told:
     if loss.successors:
         names = [f"{s['job']} ({s['account'] or 'no account'}, {of_gpus(s['gpus_milli'])})" for s in loss.successors]
         told += f"; next on its nodes: {', '.join(names[:2])}"
+    if loss.next is not None:
+        after = duration(epoch_s(loss.next["started_at"]) - epoch_s(loss.run["ended_at"]))
+        told += f"; it goes on as attempt {loss.next['ordinal']}, {after} later"
     return Told(loss.run["ended_at"], told)
+
+
+def _asked(reason: Reason) -> Iterator[Told]:
+    """A plan that was made for it, and what came of it."""
+    plan, stands = reason.plan, place(reason)
+    at = f", at {stands}" if stands else ""
+    who = "who leaves" if reason.enforces else "only told, who would leave"
+    yield Told(plan["committed_at"], f"plan {plan['plan']} makes room for it{at}; {who}: {who_yields(reason)}")
+    if plan["held_at"] is not None:
+        yield Told(plan["held_at"], held(plan))
+    if plan["expired_at"] is not None:
+        yield Told(plan["expired_at"], f"that plan is over, {ended(plan)}")
+
+
+def _yielded(reason: Reason, run: Row) -> Iterator[Told]:
+    """A plan by which one of its runs has to leave, and what came of the order."""
+    plan, whom = reason.plan, for_whom(reason.plan)
+    if run["issued_at"] is None:
+        must = ": {} is to leave" if reason.enforces else ", only told: {} would leave"
+        told = f"plan {plan['plan']}{must.format(run['run'])} for {whom} by {run['rule']}"
+        yield Told(plan["committed_at"], told)
+        return
+    yield Told(run["issued_at"], f"{ordered(run)}, for {whom} by {run['rule']}, plan {plan['plan']}")
+    if run["settled_at"] is not None:
+        yield Told(run["settled_at"], f"that order is settled, {run['outcome']}: {run['sentence']}")
 
 
 def _moved(row: Row) -> Told:

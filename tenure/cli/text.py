@@ -64,6 +64,11 @@ def moment(second: int | None) -> str:
     return NONE if second is None else f"{instant(second):%Y-%m-%d %H:%M}"
 
 
+def second(at_s: int) -> str:
+    """An instant to the second, UTC."""
+    return f"{instant(at_s):%Y-%m-%d %H:%M:%S}"
+
+
 def when(at: datetime | None) -> str:
     """An instant to the minute, UTC."""
     return NONE if at is None else f"{at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,95 @@
+"""When a job that nobody yields to could get a plan at the earliest, if nothing happens until then but time. Pure.
+
+The book is folded on by ticks alone: what runs runs on, nobody comes, goes or is ordered off, while minimum runtimes
+are banked, waits end, windows slide, shares and grants come into force. Those ahead in line are left aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from enforcer.gates import Refusal
+from enforcer.gather import snapshot_of
+from enforcer.plan import Plan, plan_for
+from enforcer.rules import Rules, rules_of
+from enforcer.snapshot import Asker, Snapshot
+from ledger.book import Book
+from ledger.state import State
+from ledger.units import HOUR_S, instant
+from streams.backfill import tick
+
+AHEAD_H: Final = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24)
+"""Hours from now at which it is looked, whatever happens there: ρ moves all the time."""
+FITS: Final = "fits"
+MOST_ENDS: Final = 24
+"""Instants between at which something ends or begins; of more, so many are picked evenly."""
+
+
+class Earliest(NamedTuple):
+    """The first instant looked at by which the job has a plan or fits, and the last before at which it had not.
+
+    `at_once` says that it changes exactly then: a victim's minimum runtime is banked, or a wait of its own is over.
+    """
+
+    after_s: int
+    by_s: int
+    at_once: bool
+    found: Plan | Refusal
+
+
+def earliest(state: State, pool: str, job: str) -> Earliest | None:
+    """The outlook of a job, alone before its pool; None if a day does not change it. The state is used up."""
+    book = Book(state.cluster)
+    book.resume(state)
+    before_s = state.ticked_s
+    for at_s in _instants(state, snapshot_of(state, pool), job):
+        _on_to(book, at_s)
+        snapshot = snapshot_of(state, pool)
+        asker = _asker(snapshot, job)
+        if asker is None:
+            return None
+        rules = rules_of(state.policy_at(at_s))
+        found = plan_for(asker, snapshot, rules)
+        if isinstance(found, Plan) or found.name == FITS:
+            return Earliest(before_s, at_s, at_s in _own(asker, rules) | _banked(found), found)
+        before_s = at_s
+    return None
+
+
+def _on_to(book: Book, at_s: int) -> None:
+    if at_s > book.state.ticked_s:
+        book.apply(tick(book.state.cluster, instant(at_s)), at_s, last_tick=False)
+        book.take()
+
+
+def _own(asker: Asker, rules: Rules) -> set[int]:
+    """When its delay and its back-off are over."""
+    return {asker.since_s + (rules.debug_delay_s if asker.debug else rules.delay_s), asker.not_before_s}
+
+
+def _banked(found: Plan | Refusal) -> set[int]:
+    """When those who would yield have banked their minimum runtimes."""
+    return {victim.unit.contract_end_s for victim in found.victims} if isinstance(found, Plan) else set()
+
+
+def _asker(snapshot: Snapshot, job: str) -> Asker | None:
+    return next((asker for asker in snapshot.askers if asker.job == job), None)
+
+
+def _instants(state: State, snapshot: Snapshot, job: str) -> list[int]:
+    now_s = state.ticked_s
+    ends = sorted({at_s for at_s in _turning(state, snapshot, job) if now_s < at_s <= now_s + AHEAD_H[-1] * HOUR_S})
+    step = -(-len(ends) // MOST_ENDS) or 1
+    return sorted({*ends[::step], *(now_s + hours * HOUR_S for hours in AHEAD_H)})
+
+
+def _turning(state: State, snapshot: Snapshot, job: str) -> Iterator[int]:
+    """When something ends or begins by the clock."""
+    yield from (unit.contract_end_s for unit in snapshot.units if unit.account)
+    yield from state.shares.edges
+    yield from (grant.since_s for grant in state.grants)
+    yield from (change.at_s for change in state.policies.changes)
+    asker = _asker(snapshot, job)
+    if asker is not None:
+        yield from _own(asker, rules_of(state.policy_at(state.ticked_s)))

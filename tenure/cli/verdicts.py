@@ -1,0 +1,180 @@
+"""Why nobody yields to a waiting job, and when that could change: gathered at the last tick, and in sentences. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from enforcer.candidates import field_of
+from enforcer.classes import below_common, with_contract
+from enforcer.gates import Refusal
+from enforcer.outlook import Earliest
+from enforcer.plan import Plan
+from enforcer.rules import Rules
+from enforcer.snapshot import Asker, Snapshot, Unit
+from enforcer.steps import next_due_s
+from ledger.acts import Plan as Open
+from ledger.runs import UNFUNDED
+from ledger.standing import REASONS, QueueEntry
+from ledger.units import FOREVER_S
+from tenure.cli.text import duration, moment, of_gpus, plural, ratio, second
+from tenure.cli.why import FUNDING
+
+BY_RULE: Final = frozenset({"G2", "G7"})
+"""Gates behind which it is about whom it may take from."""
+NO_TIME: Final = frozenset({"fits", "planned"})
+"""Refusals that are over by what others do, whatever the clock says."""
+DONE: Final = {
+    "observe": "Nothing is done: enforcement is observe.",
+    "enforce": "The enforcer orders it as soon as it looks.",
+    "paused": "Nothing is done: enforcement is paused.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A waiting job before the gates: the plan there would be for it, or why there is none.
+
+    Of a job that takes no part in the ranking there is neither. `open` is a plan for it that is not over, `earliest`
+    what time alone would do. `snapshot` is its pool as it stands, before those ahead of it were given anything.
+    """
+
+    entry: QueueEntry
+    at_s: int
+    enforcement: str
+    plan: Plan | None = None
+    refusal: Refusal | None = None
+    open: Open | None = None
+    earliest: Earliest | None = None
+    snapshot: Snapshot | None = None
+    rules: Rules | None = None
+
+
+def told(found: Verdict) -> Iterator[str]:
+    """Why nobody yields to it, and when that could change."""
+    entry, refusal = found.entry, found.refusal
+    if entry.ranked is None:
+        yield f"{entry.job.job} takes no part in the ranking ({entry.reason}): {REASONS[entry.reason]}."
+        if entry.eligible_s is not None:
+            yield f"It may start from {_at(entry.eligible_s, found.at_s)} on."
+        else:
+            yield "Not by time alone: `tenure explain` tells what it asks for."
+    elif refusal is not None:
+        yield f"{refusal.job} fails {refusal.gate} ({refusal.name}): {_why(refusal, entry)}."
+        if refusal.until_s is not None:
+            yield f"That is over at {_at(refusal.until_s, found.at_s)}."
+        if found.open is not None:
+            yield _open(found.open, found.at_s)
+        yield from _rules(found)
+        yield from _outlook(found)
+
+
+def _why(refusal: Refusal, entry: QueueEntry) -> str:
+    """The gate's sentence; of work that no budget pays for, why none does."""
+    if refusal.name != UNFUNDED:
+        return refusal.sentence
+    return f"{refusal.sentence}; {FUNDING.get(entry.funding_reason, 'nobody says why')}"
+
+
+def _at(at_s: int, now_s: int) -> str:
+    return f"{second(at_s)} UTC, {duration(max(0, at_s - now_s))} after the last tick"
+
+
+def _open(plan: Open, now_s: int) -> str:
+    made = plan.made
+    due_s = next_due_s(plan)
+    until = "" if due_s is None else f"; what comes next is due by {_at(due_s, now_s)}"
+    if not plan.enforces:
+        return f"Plan {made.plan} of {moment(made.committed_s)} UTC is only told, and nobody has to leave{until}."
+    orders = plural(len(plan.issued), "order")
+    done = f"{len(plan.settled)} of {orders} settled" if plan.issued else "nobody was told yet"
+    held = f", and its room is kept until {moment(plan.held.until_s)} UTC" if plan.held is not None else ""
+    return f"Plan {made.plan} of {moment(made.committed_s)} UTC: {done}{held}{until}."
+
+
+# ---------------------------------------------------------------- the rules
+
+
+def _rules(found: Verdict) -> Iterator[str]:
+    """ρ where a rule is in the way, and who is protected until when."""
+    snapshot, rules, refusal = found.snapshot, found.rules, found.refusal
+    if snapshot is None or rules is None or refusal is None or refusal.gate not in BY_RULE:
+        return
+    asker = next(one for one in snapshot.askers if one.job == refusal.job)
+    field = field_of(asker, snapshot, rules)
+    above = field.reclaim.above
+    after = {account: value for account, value, _ in field.reclaim.path}
+    if above is not None:
+        yield f"R1 is closed to it: ρ of {above} would be {ratio(after[above])} with this contract, and 1 is the most."
+    shut = [unit for unit in snapshot.units if field.closed.get(unit.name) == "ratio"]
+    if shut and rules.rebalance:
+        yield _furthest(asker, shut, snapshot, rules)
+    kept = [u for u in snapshot.units if u.account and found.at_s < u.contract_end_s < FOREVER_S]
+    if kept:
+        first = min(kept, key=lambda unit: (unit.contract_end_s, unit.name))
+        when = _at(first.contract_end_s, found.at_s)
+        yield f"The first to have banked its minimum runtime is {_unit(first)}, at {when}."
+
+
+def _furthest(asker: Asker, shut: list[Unit], snapshot: Snapshot, rules: Rules) -> str:
+    """R2 for the account that comes nearest to yielding by it."""
+    sides = {(below_common(asker.account, u.account), below_common(u.account, asker.account)) for u in shut}
+    pairs = [(mine, theirs) for mine, theirs in sides if mine is not None and theirs is not None]
+    if not pairs:
+        return "R2 is closed to it: those who could yield are of accounts above or below its own."
+    then = {mine: with_contract(snapshot.ratio(mine), asker.contract_gpu_ms) for mine, _ in pairs}
+    mine, theirs = max(pairs, key=lambda pair: (snapshot.ratio(pair[1]).display() - then[pair[0]].display(), pair))
+    return (
+        f"R2 is closed to it: ρ of {mine} would be {ratio(then[mine])} with this contract, and must be "
+        f"{float(rules.hysteresis):g} below that of those who yield; nearest is {theirs} with "
+        f"{ratio(snapshot.ratio(theirs))}."
+    )
+
+
+def _unit(unit: Unit) -> str:
+    return f"{unit.name} ({unit.account or 'unfunded'}, {of_gpus(unit.gpus_milli)})"
+
+
+# ---------------------------------------------------------------- time
+
+
+def _outlook(found: Verdict) -> Iterator[str]:
+    """What time alone changes."""
+    refusal, entry = found.refusal, found.entry
+    if refusal is None or refusal.name in NO_TIME or entry.ranked is None:
+        return
+    ahead = entry.ranked.position - 1
+    first = f" {plural(ahead, 'job')} ahead of it {'asks' if ahead == 1 else 'ask'} first." if ahead else ""
+    seen = found.earliest
+    if seen is None:
+        yield "Not by time alone: it would fail a day on as well, if nobody starts, ends or asks until then."
+    elif seen.by_s <= found.at_s:
+        yield f"Alone it would not wait for anybody: {_then(seen, found.at_s)}.{first}"
+    else:
+        when = (
+            f"at {_at(seen.by_s, found.at_s)}"
+            if seen.at_once
+            else f"between {moment(seen.after_s)} and {moment(seen.by_s)} UTC"
+        )
+        yield f"At the earliest {when}, if nothing but time passes: then {_then(seen, found.at_s)}.{first}"
+
+
+def _then(seen: Earliest, now_s: int) -> str:
+    if isinstance(seen.found, Refusal):
+        return "it fits on what is free"
+    yielding = [
+        f"{_unit(victim.unit)} yields by {victim.rule}"
+        + (", its minimum runtime banked" if now_s < victim.unit.contract_end_s <= seen.by_s else "")
+        for victim in seen.found.victims
+    ]
+    more = f", and {len(yielding) - 3} more" if len(yielding) > 3 else ""  # noqa: PLR2004 -- three are read, ten are not
+    return "; ".join(yielding[:3]) + more
+
+
+def json_of(seen: Earliest | None) -> dict[str, object] | None:
+    """What time alone changes, for programs."""
+    if seen is None:
+        return None
+    names = [victim.unit.name for victim in seen.found.victims] if isinstance(seen.found, Plan) else []
+    return {"after_s": seen.after_s, "by_s": seen.by_s, "exactly": seen.at_once, "victims": names}
