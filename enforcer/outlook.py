@@ -1,12 +1,14 @@
 """When a job that nobody yields to could get a plan at the earliest, if nothing happens until then but time. Pure.
 
 The book is folded on by ticks alone: what runs runs on, nobody comes, goes or is ordered off, while minimum runtimes
-are banked, waits end, windows slide, shares and grants come into force. Those ahead in line are left aside.
+are banked, waits end, windows slide, shares and grants come into force. Those ahead in line are left aside, and what
+saves its work from time to time is taken to have just done so: what is found is the earliest, not a promise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from enforcer.gates import Refusal
@@ -14,6 +16,7 @@ from enforcer.gather import snapshot_of
 from enforcer.plan import Plan, plan_for
 from enforcer.rules import Rules, rules_of
 from enforcer.snapshot import Asker, Snapshot
+from enforcer.steps import run_of
 from ledger.book import Book
 from ledger.state import State
 from ledger.units import HOUR_S, instant
@@ -29,38 +32,54 @@ MOST_ENDS: Final = 24
 class Earliest(NamedTuple):
     """The first instant looked at by which the job has a plan or fits, and the last before at which it had not.
 
+    `by_s` is None where a day does not change it; `found` is then the gate that it fails at the end of that day.
     `at_once` says that it changes exactly then: a victim's minimum runtime is banked, or a wait of its own is over.
+    `saved` are units that are taken to have just saved their work.
     """
 
     after_s: int
-    by_s: int
+    by_s: int | None
     at_once: bool
     found: Plan | Refusal
+    saved: frozenset[str]
 
 
 def earliest(state: State, pool: str, job: str) -> Earliest | None:
-    """The outlook of a job, alone before its pool; None if a day does not change it. The state is used up."""
+    """The outlook of a job, alone before its pool; None if it has no place in line. The state is used up."""
     book = Book(state.cluster)
     book.resume(state)
-    before_s = state.ticked_s
+    before_s, found, saved = state.ticked_s, None, frozenset[str]()
     for at_s in _instants(state, snapshot_of(state, pool), job):
         _on_to(book, at_s)
         snapshot = snapshot_of(state, pool)
+        saved = _saving(state, snapshot) if at_s > before_s else saved
         asker = _asker(snapshot, job)
         if asker is None:
             return None
         rules = rules_of(state.policy_at(at_s))
-        found = plan_for(asker, snapshot, rules)
+        units = tuple(replace(u, lost_gpu_ms=0) if u.name in saved else u for u in snapshot.units)
+        found = plan_for(asker, replace(snapshot, units=units), rules)
         if isinstance(found, Plan) or found.name == FITS:
-            return Earliest(before_s, at_s, at_s in _own(asker, rules) | _banked(found), found)
+            return Earliest(before_s, at_s, at_s in _own(asker, rules) | _banked(found), found, saved)
         before_s = at_s
-    return None
+    return None if found is None else Earliest(before_s, None, at_once=False, found=found, saved=saved)
 
 
 def _on_to(book: Book, at_s: int) -> None:
     if at_s > book.state.ticked_s:
         book.apply(tick(book.state.cluster, instant(at_s)), at_s, last_tick=False)
         book.take()
+
+
+def _saving(state: State, snapshot: Snapshot) -> frozenset[str]:
+    """Units all of whose runs can be resumed and have saved their work before."""
+    saved = {
+        run: found.terms.resumable and found.checkpointed_s is not None
+        for unit in snapshot.units
+        for run in unit.runs
+        if (found := run_of(state, run)) is not None
+    }
+    return frozenset(unit.name for unit in snapshot.units if all(saved.get(run) for run in unit.runs))
 
 
 def _own(asker: Asker, rules: Rules) -> set[int]:

@@ -9,12 +9,12 @@ import typer
 from rich.table import Table
 
 from ledger.standing import REASONS
-from tenure.cli import exits, options, output
+from tenure.cli import exits, options, output, reasons
 from tenure.cli.desk import Desk, reading
 from tenure.cli.explaining import Explained, Loss, Row, Waiting, comparison, gather, waiting
 from tenure.cli.queries import read
 from tenure.cli.queue import entry_json
-from tenure.cli.reasons import Reason, for_whom, place, ratios, reason_json, why
+from tenure.cli.reasons import for_whom, reason_json
 from tenure.cli.story import story
 from tenure.cli.text import NONE, count, duration, gpu_hours, gpus, moment, of_gpus, percent, plural, ratio, when
 from tenure.cli.why import CLASSES, FUNDING
@@ -162,22 +162,9 @@ def _use(known: Explained) -> str:
 def _tell_reasons(known: Explained) -> None:
     """The last plan by which it had to leave, and the last that was made for it, with their numbers."""
     for reason, run in [pair for pair in known.yielded if pair[0].enforces][-1:]:
-        _tell_reason(reason, f"Why {run['run']} had to leave for {for_whom(reason.plan)}")
+        reasons.tell(reason, f"Why {run['run']} had to leave for {for_whom(reason.plan)}")
     for reason in known.asked[-1:]:
-        _tell_reason(reason, f"The last plan for it, {reason.plan['plan']}: {reason.plan['state']}")
-
-
-def _tell_reason(reason: Reason, title: str) -> None:
-    output.say()
-    output.say(title, style="bold")
-    stood = place(reason)
-    if stood:
-        output.tell(f"{reason.plan['job']} had {stood}.")
-    for sentence in why(reason):
-        output.tell(sentence)
-    table = ratios(reason)
-    if table is not None:
-        output.show(table)
+        reasons.tell(reason, f"The last plan for it, {reason.plan['plan']}: {reason.plan['state']}")
 
 
 def _tell_waiting(waits: Waiting) -> None:

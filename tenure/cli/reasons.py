@@ -125,6 +125,20 @@ def ratios(reason: Reason) -> Table | None:
     )
 
 
+def tell(reason: Reason, title: str) -> None:
+    """Why the plan was made, with its numbers."""
+    output.say()
+    output.say(title, style="bold")
+    stood = place(reason)
+    if stood:
+        output.tell(f"{reason.plan['job']} had {stood}.")
+    for sentence in why(reason):
+        output.tell(sentence)
+    table = ratios(reason)
+    if table is not None:
+        output.show(table)
+
+
 def _path(by_account: dict[str, Any]) -> list[tuple[str, Any]]:
     """From the root down: JSON has them by name, and a path sorts before what is below it."""
     return sorted(by_account.items(), key=lambda pair: (pair[0].count("/"), pair[0]))

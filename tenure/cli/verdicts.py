@@ -16,7 +16,7 @@ from enforcer.snapshot import Asker, Snapshot, Unit
 from enforcer.steps import next_due_s
 from ledger.acts import Plan as Open
 from ledger.runs import UNFUNDED
-from ledger.standing import REASONS, QueueEntry
+from ledger.standing import HELD, NO_POOL, NOT_PLACEABLE, REASONS, QueueEntry
 from ledger.units import FOREVER_S
 from tenure.cli.text import duration, moment, of_gpus, plural, ratio, second
 from tenure.cli.why import FUNDING
@@ -25,6 +25,12 @@ BY_RULE: Final = frozenset({"G2", "G7"})
 """Gates behind which it is about whom it may take from."""
 NO_TIME: Final = frozenset({"fits", "planned"})
 """Refusals that are over by what others do, whatever the clock says."""
+NOT_IN_LINE: Final = {
+    HELD: "it has to be released",
+    NO_POOL: "it has to name a GPU type",
+    NOT_PLACEABLE: "nodes have to come back, or it has to ask for less",
+}
+"""What lets a job take part in the ranking, by why it does not."""
 DONE: Final = {
     "observe": "Nothing is done: enforcement is observe.",
     "enforce": "The enforcer orders it as soon as it looks.",
@@ -55,11 +61,15 @@ def told(found: Verdict) -> Iterator[str]:
     """Why nobody yields to it, and when that could change."""
     entry, refusal = found.entry, found.refusal
     if entry.ranked is None:
+        asks = of_gpus(entry.job.gpus_milli)
+        if entry.terms.shape_nodes:
+            asks = f"{entry.terms.shape_nodes} × {of_gpus(entry.terms.shape_gpus_milli)}"
         yield f"{entry.job.job} takes no part in the ranking ({entry.reason}): {REASONS[entry.reason]}."
+        yield f"It asks for {asks}."
         if entry.eligible_s is not None:
             yield f"It may start from {_at(entry.eligible_s, found.at_s)} on."
         else:
-            yield "Not by time alone: `tenure explain` tells what it asks for."
+            yield f"Not by time alone: {NOT_IN_LINE.get(entry.reason, 'see `tenure explain`')}."
     elif refusal is not None:
         yield f"{refusal.job} fails {refusal.gate} ({refusal.name}): {_why(refusal, entry)}."
         if refusal.until_s is not None:
@@ -148,24 +158,29 @@ def _outlook(found: Verdict) -> Iterator[str]:
     first = f" {plural(ahead, 'job')} ahead of it {'asks' if ahead == 1 else 'ask'} first." if ahead else ""
     seen = found.earliest
     if seen is None:
-        yield "Not by time alone: it would fail a day on as well, if nobody starts, ends or asks until then."
+        return
+    if seen.by_s is None:
+        assert isinstance(seen.found, Refusal)
+        gate = f"{seen.found.gate} ({seen.found.name})"
+        yield f"Not by time alone: a day on it would fail {gate}, if nobody starts, ends or asks until then."
     elif seen.by_s <= found.at_s:
-        yield f"Alone it would not wait for anybody: {_then(seen, found.at_s)}.{first}"
+        yield f"Alone it would not wait for anybody: {_then(seen, found.at_s, seen.by_s)}.{first}"
     else:
         when = (
             f"at {_at(seen.by_s, found.at_s)}"
             if seen.at_once
             else f"between {moment(seen.after_s)} and {moment(seen.by_s)} UTC"
         )
-        yield f"At the earliest {when}, if nothing but time passes: then {_then(seen, found.at_s)}.{first}"
+        yield f"At the earliest {when}, if nothing but time passes: then {_then(seen, found.at_s, seen.by_s)}.{first}"
 
 
-def _then(seen: Earliest, now_s: int) -> str:
+def _then(seen: Earliest, now_s: int, by_s: int) -> str:
     if isinstance(seen.found, Refusal):
         return "it fits on what is free"
     yielding = [
         f"{_unit(victim.unit)} yields by {victim.rule}"
-        + (", its minimum runtime banked" if now_s < victim.unit.contract_end_s <= seen.by_s else "")
+        + (", its minimum runtime banked" if now_s < victim.unit.contract_end_s <= by_s else "")
+        + (", its work just saved" if victim.unit.name in seen.saved else "")
         for victim in seen.found.victims
     ]
     more = f", and {len(yielding) - 3} more" if len(yielding) > 3 else ""  # noqa: PLR2004 -- three are read, ten are not

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ledger.outcomes import Applied
-from ledger.units import HOUR_S
+from ledger.units import HOUR_S, instant
 from tests.support.enforcing import START_S, Work, World
 
 MINUTE_S = 60
@@ -28,10 +28,10 @@ class Logged(World):
         return path
 
 
-def a_day() -> Logged:
-    """First it is only observed, then enforced.
+def a_morning() -> Logged:
+    """First it is only observed, from 01:30 on enforced, up to 05:10.
 
-    `sweep` of b yields to `urgent` of a; `free` makes room for `gang`; `late` and others wait at the end.
+    `free` yields to `urgent`, `sweep` to `small`; then the others wait, each for a reason of its own.
     """
     world = Logged(step_s=300)
     world.say("policy.set", author="ann", enforcement="observe", grace_s=60, reason="see first what it would do")
@@ -43,17 +43,31 @@ def a_day() -> Logged:
         {"child": "c", "share_percent": 20, "slot_limit_milli": 4000},
     ]
     world.say("shares.set", author="ann", parent="lab", children=shares, expected_revision=0)
-    soon = [
+    early = [
         Work("sweep", "lab/b", 1, 8, HOUR_S, resumable=True, checkpoint_s=1800),
         Work("free", "lab/c", 1, 8, 0),
         Work("urgent", "lab/a", 1, 8, HOUR_S, from_s=30 * MINUTE_S, length_s=3 * HOUR_S),
     ]
-    world.play(START_S + 90 * MINUTE_S, soon)
+    world.play(START_S + 90 * MINUTE_S, early)
     world.say("policy.set", author="ann", enforcement="enforce", reason="the plans of the morning were right")
     later = [
         Work("gang", "lab/a", 2, 8, 2 * HOUR_S, from_s=2 * HOUR_S, resumable=True),
         Work("small", "lab/c", 1, 2, HOUR_S, from_s=3 * HOUR_S),
         Work("late", "lab/a", 1, 8, 4 * HOUR_S, from_s=5 * HOUR_S),
     ]
-    world.play(START_S + 6 * HOUR_S, later)
+    world.play(START_S + 5 * HOUR_S + 10 * MINUTE_S, later)
+    return world
+
+
+def and_who_waits(world: Logged) -> Logged:
+    """Jobs that have just come, and the next tick."""
+    for work in (
+        Work("spare", "lab/c", 1, 8, 0),
+        Work("fresh", "lab/b", 1, 8, HOUR_S),
+        Work("more", "lab/c", 1, 4, HOUR_S),
+        Work("wide", "lab/a", 3, 8, HOUR_S),
+    ):
+        world.submit(work)
+    world.now_s += 20
+    world.say("clock.ticked", at=instant(world.now_s))
     return world
