@@ -102,7 +102,7 @@ def _placeable(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
 
 def _free_to_plan(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
     if asker.planned:
-        yield Refusal(asker.job, BACK_OFF, "planned", "a plan for it is being carried out")
+        yield Refusal(asker.job, BACK_OFF, "planned", "there is a plan for it already")
     elif snapshot.at_s < asker.not_before_s:
         yield Refusal(
             asker.job, BACK_OFF, "back_off", "its last plan failed, and it waits before another", asker.not_before_s

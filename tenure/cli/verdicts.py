@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from enforcer.candidates import field_of
 from enforcer.classes import below_common, with_contract
 from enforcer.gates import Refusal
-from enforcer.outlook import Earliest
+from enforcer.gather import snapshot_of
+from enforcer.outlook import Earliest, earliest
 from enforcer.plan import Plan
-from enforcer.rules import Rules
+from enforcer.rules import Rules, rules_of
 from enforcer.snapshot import Asker, Snapshot, Unit
 from enforcer.steps import next_due_s
 from ledger.acts import Plan as Open
 from ledger.runs import UNFUNDED
-from ledger.standing import HELD, NO_POOL, NOT_PLACEABLE, REASONS, QueueEntry
+from ledger.standing import HELD, NO_POOL, NOT_PLACEABLE, REASONS, QueueEntry, queue
+from ledger.state import State
 from ledger.units import FOREVER_S
+from tenure.cli.plans import planned
 from tenure.cli.text import duration, moment, of_gpus, plural, ratio, second
 from tenure.cli.why import FUNDING
 
@@ -55,6 +58,32 @@ class Verdict:
     earliest: Earliest | None = None
     snapshot: Snapshot | None = None
     rules: Rules | None = None
+
+
+def verdict(fresh: Callable[[], State], job: str) -> Verdict | None:
+    """The job before the gates, after all that are ahead of it; None if it does not wait.
+
+    `fresh` gives the facts each time anew, as looking ahead uses them up.
+    """
+    state = fresh()
+    policy = state.policy_at(state.ticked_s)
+    entry = next((e for e in queue(state) if e.job.job == job), None)
+    if entry is None or entry.ranked is None:
+        return None if entry is None else Verdict(entry, state.ticked_s, policy.enforcement)
+    made, refused = planned(state, entry.pool)
+    refusal = next((it for _, it in refused if it.job == job), None)
+    by_time = refusal is not None and refusal.name not in NO_TIME
+    return Verdict(
+        entry,
+        state.ticked_s,
+        policy.enforcement,
+        next((it for _, it in made if it.asker.job == job), None),
+        refusal,
+        state.acts.open_for(job),
+        earliest(fresh(), entry.pool, job) if by_time else None,
+        snapshot_of(state, entry.pool),
+        rules_of(policy),
+    )
 
 
 def told(found: Verdict) -> Iterator[str]:

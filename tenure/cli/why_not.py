@@ -7,18 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from enforcer.explain import CLOSED, sentences
-from enforcer.gather import snapshot_of
-from enforcer.outlook import earliest
-from enforcer.rules import rules_of
-from ledger.standing import QueueEntry, queue
 from ledger.units import instant
 from tenure.cli import exits, options, output
 from tenure.cli.desk import Desk, reading
 from tenure.cli.explain import cluster_of
-from tenure.cli.plans import plan_json, planned
+from tenure.cli.plans import plan_json
 from tenure.cli.queries import read
 from tenure.cli.text import NONE, when
-from tenure.cli.verdicts import DONE, NO_TIME, Verdict, json_of, told
+from tenure.cli.verdicts import DONE, Verdict, json_of, told, verdict
 
 
 def why_not(
@@ -31,9 +27,8 @@ def why_not(
     """Say why nobody yields to a waiting job: the gate it fails, and when that could change."""
     with reading(data, config) as desk:
         name = cluster_of(desk, job, cluster)
-        entry = next((e for e in queue(desk.state(name)) if e.job.job == job), None)
-        found = _judged(desk, name, entry) if entry is not None else None
-        state, sentence = ("waiting", "") if entry is not None else _elsewhere(desk, name, job)
+        found = verdict(lambda: desk.state(name), job)
+        state, sentence = ("waiting", "") if found is not None else _elsewhere(desk, name, job)
         watermarks, caption = desk.watermarks(), desk.as_of(name)
     if as_json:
         head: dict[str, Any] = {"watermarks": watermarks, "cluster": name, "job": job, "state": state}
@@ -44,28 +39,6 @@ def why_not(
     else:
         _tell(found)
     output.tell(caption)
-
-
-def _judged(desk: Desk, cluster: str, entry: QueueEntry) -> Verdict:
-    """The job before the gates, after all that are ahead of it."""
-    state, job = desk.state(cluster), entry.job.job
-    policy = state.policy_at(state.ticked_s)
-    if entry.ranked is None:
-        return Verdict(entry, state.ticked_s, policy.enforcement)
-    made, refused = planned(state, entry.pool)
-    refusal = next((it for _, it in refused if it.job == job), None)
-    by_time = refusal is not None and refusal.name not in NO_TIME
-    return Verdict(
-        entry,
-        state.ticked_s,
-        policy.enforcement,
-        next((it for _, it in made if it.asker.job == job), None),
-        refusal,
-        state.acts.open_for(job),
-        earliest(desk.state(cluster), entry.pool, job) if by_time else None,
-        snapshot_of(state, entry.pool),
-        rules_of(policy),
-    )
 
 
 def _elsewhere(desk: Desk, cluster: str, job: str) -> tuple[str, str]:

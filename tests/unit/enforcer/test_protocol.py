@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from enforcer import writing
 from enforcer.protocol import Due, due
 from enforcer.rules import rules_of
 from ledger.events import EVENT, PlanCommitted
@@ -15,6 +17,7 @@ from ledger.rows import Preemption
 from ledger.state import State
 from tests.support.folded import Folded, folded
 from tests.support.said import (
+    checkpointed,
     ended,
     node,
     opens,
@@ -274,7 +277,31 @@ def test_a_plan_says_all_of_it():
     assert (victim.protection, victim.rule, victim.account, victim.resumable) == ("unfunded", "R0", None, False)
     assert victim.lost_gpu_ms == 4000 * 32 * 60
     assert data.sentences[0].startswith("ask of lab/a asks for 4 GPUs")
-    assert '"alternatives"' in data.detail
+    detail = json.loads(data.detail)
+    assert detail["alternatives"] == []
+    assert (detail["place"], detail["askers"]) == (1, 1)
+    assert [*detail["before"], *detail["after"]] == ["lab", "lab/a", "lab", "lab/a"]
+
+
+def test_a_plan_has_the_ratios_of_both_paths():
+    """Of those who yield what is below the common ancestor: the rest is on the asker's own path."""
+    banked = submitted("08:00", "k", account="lab/b", gpus=4, min_runtime_s=60, resumable=True)
+    log = [*BUSY[:2], BUSY[3], banked, started("08:00", "k", on={"n": 4}), checkpointed("08:35", "k")]
+    asker = submitted("08:30", "ask", account="lab/a", gpus=4, shape=SHAPE, min_runtime_s=600)
+    (plan,) = Desk(*log, asker, tick("08:40")).due("08:40").acts
+    assert isinstance(plan, PlanCommitted)
+    detail = json.loads(plan.data.detail)
+    assert detail["theirs"] == {"lab/b": [4000 * 2400, 0, 2000 * 2400]}
+    assert detail["sides"] == detail["theirs"]
+
+
+def test_a_detail_that_would_be_too_long_leaves_out_what_is_spared(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(writing, "LONGEST_DETAIL", 200)
+    (plan,) = Desk(*ASKED).due("09:02").acts
+    assert isinstance(plan, PlanCommitted)
+    detail = json.loads(plan.data.detail)
+    assert not {*writing.SPARED} & set(detail)
+    assert detail["place"] == 1
 
 
 def test_names_of_any_length_can_be_ordered_off():

@@ -1,10 +1,12 @@
 """Why one job is ahead of another, and a job's story."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
 from ledger.ranking import Pending, Ranked, Ratio, rank
 from tenure.cli.explaining import Explained, Loss, comparison
+from tenure.cli.reasons import Reason, for_whom, place, ratios, why
 from tenure.cli.story import story
 
 LOW, HIGH = Ratio(1, 0, 4), Ratio(3, 0, 4)
@@ -97,7 +99,7 @@ def test_a_preemption_is_told_with_what_it_lost_and_who_came_next():
     told = [sentence for _, sentence in story(known(stopped, losses=[loss]))]
     assert told == [
         "submitted by u for lab/a: 8 GPUs, minimum runtime 2 h, resumable",
-        "attempt 1 starts after 30 min on n1, funded by lab/a",
+        "attempt 1 starts after 30 min on n1, funded by lab/a, protected until 2026-03-02 03:00",
         "its minimum runtime is banked: it runs on while nobody ranks ahead of it",
         "attempt 1 was preempted after 3 h",
         (
@@ -134,3 +136,119 @@ def test_unfunded_runs_are_told_why_and_corrections_by_how_much():
     assert told[-1] == (
         "correction of 2 closed hours by run.observed of 2026-03-02 08:00 (sacct): occupied -1.00 GPU-hours"
     )
+
+
+def plan(**more: Any) -> dict[str, Any]:
+    return {
+        "plan": "h100/5/8",
+        "pool": "h100",
+        "purpose": "asker",
+        "mode": "enforce",
+        "state": "asker_started",
+        "rule": "R1",
+        "job": "8",
+        "account": "lab/b",
+        "pieces": 2,
+        "piece_milli": 4_000,
+        "host_nodes": ["n1"],
+        "host_gpus_milli": [8_000],
+        "victims": 1,
+        "lost_gpu_ms": 3_600_000,
+        "committed_at": at(3, 59),
+        "held_at": at(4),
+        "held_until": at(4, 5),
+        "handle": "",
+        "expired_at": at(4, 1),
+        "wasted_gpu_ms": 0,
+        "sentence": "8 runs.",
+        "detail": "",
+    } | more
+
+
+def victim(**more: Any) -> dict[str, Any]:
+    return {
+        "plan": "h100/5/8",
+        "job": "7",
+        "attempt": "1",
+        "run": "7/1",
+        "account": "lab/a",
+        "class": "over",
+        "rule": "R1",
+        "gpus_milli": 8_000,
+        "lost_gpu_ms": 3_600_000,
+        "how": "requeue",
+        "grace_s": 60,
+        "issued_at": at(3, 59),
+        "settled_at": at(4),
+        "outcome": "preempted",
+        "sentence": "7/1 left after 60 s.",
+    } | more
+
+
+DETAIL: dict[str, Any] = {
+    "place": 1,
+    "askers": 3,
+    "before": {"lab/b": [1, 0, 4], "lab": [2, 0, 4]},
+    "after": {"lab/b": [1, 2, 4], "lab": [2, 2, 4]},
+    "theirs": {"lab/a": [5, 0, 4]},
+    "windows": {"lab": "1", "lab/b": "3/2"},
+    "objective": [0, 1, 2, 8000, 0],
+    "alternatives": [{"units": ["x/1", "y/1"], "objective": [0, 2, 3, 8000, 1], "why": "by rank alone"}],
+    "closed": {"contract": 2, "ratio": 1},
+}
+
+
+def test_who_had_to_leave_is_told_for_whom_by_which_rule_and_what_came_of_it():
+    reason = Reason(plan(), [victim()])
+    told = [sentence for _, sentence in story(known(run(), reasons=[reason]))]
+    assert (
+        "7/1 (lab/a, over its claim, 8 GPUs) is to be put back into the queue within 1 min, for 8 (lab/b, 2 × 4 GPUs) "
+        "by R1, plan h100/5/8"
+    ) in told
+    assert "that order is settled, preempted: 7/1 left after 60 s." in told
+
+
+def test_a_plan_that_is_only_told_orders_nobody_off():
+    reason = Reason(plan(mode="observe"), [victim(issued_at=None, settled_at=None)])
+    told = [sentence for _, sentence in story(known(run(), reasons=[reason]))]
+    assert "plan h100/5/8, only told: 7/1 would leave for 8 (lab/b, 2 × 4 GPUs) by R1" in told
+
+
+def test_for_whom_a_plan_is_made_it_is_told_with_its_place_and_its_end():
+    reason = Reason(plan(job="7", detail=json.dumps(DETAIL)), [victim(job="6", run="6/1")])
+    told = [sentence for _, sentence in story(known(run(), reasons=[reason]))]
+    assert (
+        "plan h100/5/8 makes room for it, at place 1 of 3 in h100 with ρ 0.500 › 0.250; who leaves: "
+        "6/1 (lab/a, over its claim, 8 GPUs) by R1"
+    ) in told
+    assert "room is kept for 7 on n1 (8 GPUs) until 2026-03-02 04:05" in told
+    assert "that plan is over, asker_started: 8 runs." in told
+
+
+def test_the_reason_of_a_plan_says_what_else_there_was():
+    assert list(why(Reason(plan(detail=json.dumps(DETAIL)), [victim()]))) == [
+        "R1: work over its claim yields while the asker stays within its own, its new contract included.",
+        "The contract is larger than lab/b's claim in one window: it was held to 3/2 of them.",
+        "Also considered: x/1, y/1 (by rank alone); it is worse: units over their claim 2 instead of 1.",
+        (
+            "Not to be had: 2 units inside their minimum runtime, 1 unit of accounts that are not further above their "
+            "claim than the asker."
+        ),
+    ]
+    table = ratios(Reason(plan(detail=json.dumps(DETAIL)), [victim()]))
+    assert table is not None
+    assert [list(column.cells)[-1].plain for column in table.columns[:4]] == ["lab/a", "yields", "1.250", "1.250"]  # type: ignore[union-attr]
+    assert table.row_count == 3
+
+
+def test_a_drain_has_no_ratios_and_no_asker():
+    drained = Reason(plan(plan="drain/5/n1", purpose="drain", job="", account="", pieces=0), [victim(rule="drain")])
+    assert (ratios(drained), place(drained), list(why(drained))) == (None, "", [])
+    assert for_whom(drained.plan) == "node n1, which drains"
+
+
+def test_who_goes_on_is_told_when():
+    first, again = run(), run(ordinal=2, started_at=at(5), ended_at=None, outcome="", contract_end=None)
+    loss = Loss(first, 0, at(3), checkpointed=True, successors=[], next=again)
+    told = [sentence for _, sentence in story(known(first, again, losses=[loss]))]
+    assert any(sentence.endswith("; it goes on as attempt 2, 1 h later") for sentence in told)
