@@ -38,7 +38,8 @@ def snapshots(state: State) -> dict[str, Snapshot]:
 
 def snapshot_of(state: State, pool: str) -> Snapshot:
     """One pool, as it stands at the last tick."""
-    return _snapshot(state, pool, queue(state))
+    ratios = standing(state, pool)
+    return _snapshot(state, pool, ratios, queue(state, {pool: ratios}))
 
 
 def beside(state: State, plan: Plan) -> Snapshot:

@@ -156,8 +156,9 @@ def _no_victims(asker: Asker, field: Field) -> Refusal:
         return Refusal(asker.job, gates.PROPORTION, "loss_exceeds_gain", sentence, closed=closed)
     freed = problem.freed(everybody)
     places = sum(problem.pieces_on(node, freed.get(node.name, 0)) for node in problem.nodes)
+    units = len(everybody) + field.closed.total()
     sentence = (
-        f"were all gone that it may take from ({len(everybody)} of {len(everybody) + field.closed.total()} units), there "
+        f"were all gone that it may take from ({len(everybody)} of {units} units), there "
         f"would be room for {places} of its {asker.pieces} × {asker.piece_milli / GPU_MILLI:g} GPUs"
     )
     return Refusal(asker.job, gates.RULE, "no_rule", sentence, closed=closed)

@@ -269,9 +269,7 @@ def queue(state: State, ratios: Mapping[str, Mapping[str, Ratio]] | None = None)
     return queued
 
 
-def _rankable(
-    state: State, pool: str, jobs: Iterable[Pending], ratios: Mapping[str, Ratio] | None
-) -> dict[str, Ratio]:
+def _rankable(state: State, pool: str, jobs: Iterable[Pending], ratios: Mapping[str, Ratio] | None) -> dict[str, Ratio]:
     """ρ for `rank`, which takes an account that has an own part for one with children: leave out parts that were."""
     if not any(job.funded for job in jobs):
         return {}

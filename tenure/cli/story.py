@@ -24,9 +24,9 @@ class Told(NamedTuple):
 def story(known: Explained) -> list[Told]:
     """What happened, in the order it did."""
     told = [*_submitted(known), *(t for run in known.runs for t in _attempt(run))]
-    told += [_lost(loss) for loss in known.losses]
     told += [t for reason in known.asked for t in _asked(reason)]
     told += [t for reason, run in known.yielded for t in _yielded(reason, run)]
+    told += [_lost(loss) for loss in known.losses]
     told += [_moved(row) for row in known.reassigned]
     told += [_corrected(row) for row in known.corrections]
     told += [Told(row["recorded_at"], f"remark {row['name']}: {row['sentence']}") for row in known.remarks]
@@ -50,7 +50,7 @@ def _attempt(run: Row) -> Iterator[Told]:
     safe = f", protected until {when(contract)}" if run["funded"] and contract is not None else ""
     where = size(run).split(" on ")[1]
     yield Told(run["started_at"], f"attempt {run['ordinal']} starts{waited} on {where}, {funded}{safe}")
-    if run["funded"] and contract is not None and (end is None or contract < end):
+    if run["funded"] and contract is not None and (run["class"] != "protected" if end is None else contract < end):
         yield Told(contract, f"its minimum runtime is banked: {CLASSES['interruptible'].partition(': ')[2]}")
     if end is None:
         return

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from enforcer.candidates import field_of
 from enforcer.classes import below_common, with_contract
+from enforcer.crowd import Crowd
 from enforcer.gates import Refusal
 from enforcer.gather import snapshot_of
+from enforcer.opening import opened, reclaim_of
 from enforcer.outlook import Earliest, earliest
 from enforcer.plan import Plan
 from enforcer.rules import Rules, rules_of
@@ -20,6 +21,7 @@ from ledger.runs import UNFUNDED
 from ledger.standing import HELD, NO_POOL, NOT_PLACEABLE, REASONS, QueueEntry, queue
 from ledger.state import State
 from ledger.units import FOREVER_S
+from tenure.cli.output import iso_s
 from tenure.cli.plans import planned
 from tenure.cli.text import duration, moment, of_gpus, plural, ratio, second
 from tenure.cli.why import FUNDING
@@ -141,12 +143,14 @@ def _rules(found: Verdict) -> Iterator[str]:
     if snapshot is None or rules is None or refusal is None or refusal.gate not in BY_RULE:
         return
     asker = next(one for one in snapshot.askers if one.job == refusal.job)
-    field = field_of(asker, snapshot, rules)
-    above = field.reclaim.above
-    after = {account: value for account, value, _ in field.reclaim.path}
+    crowd = Crowd(snapshot, rules)
+    reclaim = reclaim_of(asker, snapshot, rules)
+    above = reclaim.above
+    after = {account: value for account, value, _ in reclaim.path}
     if above is not None:
         yield f"R1 is closed to it: ρ of {above} would be {ratio(after[above])} with this contract, and 1 is the most."
-    shut = [unit for unit in snapshot.units if field.closed.get(unit.name) == "ratio"]
+    open_to_it = {asker.account, *(one.account for one in opened(asker, crowd, reclaim))}
+    shut = [u for u in snapshot.units if u.account not in {"", *open_to_it} and u.contract_end_s <= snapshot.at_s]
     if shut and rules.rebalance:
         yield _furthest(asker, shut, snapshot, rules)
     kept = [u for u in snapshot.units if u.account and found.at_s < u.contract_end_s < FOREVER_S]
@@ -220,5 +224,11 @@ def json_of(seen: Earliest | None) -> dict[str, object] | None:
     """What time alone changes, for programs."""
     if seen is None:
         return None
-    names = [victim.unit.name for victim in seen.found.victims] if isinstance(seen.found, Plan) else []
-    return {"after_s": seen.after_s, "by_s": seen.by_s, "exactly": seen.at_once, "victims": names}
+    found = seen.found
+    return {
+        "after": iso_s(seen.after_s),
+        "by": iso_s(seen.by_s),
+        "exactly": seen.at_once,
+        "victims": [victim.unit.name for victim in found.victims] if isinstance(found, Plan) else [],
+        "gate": found.gate if isinstance(found, Refusal) else None,
+    }

@@ -66,6 +66,7 @@ def run(**more: Any) -> dict[str, Any]:
         "placed_nodes": ["n1"],
         "funded": True,
         "funding_reason": "",
+        "class": "interruptible",
         "ledger_account": "lab/a",
         "contract_end": at(3),
         "refunded_gpu_ms": 0,
