@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from enforcer.explain import CLASSES
 from ledger.store.protocol import Store, Value
 from tenure.cli.queries import read
-from tenure.cli.text import duration, gpu_hours, gpus, of_gpus, plural, when
+from tenure.cli.text import gpu_hours, gpus, of_gpus, plural, when
 
 PROTECTION: Final = {class_.name.lower(): told for class_, told in CLASSES.items()}
 """A run's class as a victim, by its name in the views."""
@@ -53,10 +53,8 @@ def acts(store: Store, wanted: Mapping[str, Value]) -> list[Acted]:
 
 def planned(plan: Row) -> str:
     """For whom a plan makes room, and what it costs whom."""
-    must = "have" if plan["mode"] == "enforce" else "would have"
+    must = ("has" if plan["victims"] == 1 else "have") if plan["mode"] == "enforce" else "would have"
     runs = plural(plan["victims"], "run")
-    if plan["mode"] == "enforce" and plan["victims"] == 1:
-        must = "has"
     cost = f"{runs} {must} to leave, {gpu_hours(plan['lost_gpu_ms'])} GPU-hours of work lost"
     if plan["purpose"] == "drain":
         return f"{node_of(plan)} drains: {cost}"
@@ -77,7 +75,7 @@ def shape(plan: Row) -> str:
 def ordered(run: Row) -> str:
     """What a run is told."""
     whose = f"{run['account']}, {PROTECTION[run['class']]}" if run["account"] else "unfunded"
-    is_to = f"is to be {HOW[run['how']]} within {duration(run['grace_s'])}"
+    is_to = f"is to be {HOW[run['how']]} within {run['grace_s']} s"
     return f"{run['run']} ({whose}, {of_gpus(run['gpus_milli'])}) {is_to}"
 
 

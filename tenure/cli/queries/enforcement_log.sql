@@ -1,13 +1,20 @@
 -- What the enforcer did, an act a row, the latest first: plans, orders, what came of them, room held, ends. Empty text
--- and 0 are no filter. A job or an account is that of the asker or of a run that yields.
+-- and 0 are no filter. A job is one that asks or yields, an account that of such a job, unfunded or not.
 WITH
+    of_account AS
+    (
+        SELECT job
+        FROM report_jobs
+        WHERE cluster = {cluster:String}
+            AND (account = {account:String} OR startsWith(account, concat({account:String}, '/')))
+    ),
     named AS
     (
         SELECT plan
         FROM report_preemptions
         WHERE cluster = {cluster:String}
             AND ({job:String} = '' OR job = {job:String})
-            AND ({account:String} = '' OR account = {account:String} OR startsWith(account, concat({account:String}, '/')))
+            AND ({account:String} = '' OR job IN (SELECT job FROM of_account))
     ),
     chosen AS
     (
@@ -20,7 +27,7 @@ WITH
                 plan IN (SELECT plan FROM named)
                 OR (
                     ({job:String} = '' OR job = {job:String})
-                    AND ({account:String} = '' OR account = {account:String} OR startsWith(account, concat({account:String}, '/')))
+                    AND ({account:String} = '' OR job IN (SELECT job FROM of_account))
                 )
             )
     ),

@@ -132,7 +132,7 @@ def test_the_log_has_every_act_in_order(book: Path):
     assert told.json["truncated"] is False
     text = flat(shown)
     assert "plan observe room for urgent (lab/a, 1 × 8 GPUs) by R0: 1 run would have to leave" in text
-    assert "order enforce sweep/1 (lab/b, over its claim, 8 GPUs) is to be put back into the queue within 1 min" in text
+    assert "order enforce sweep/1 (lab/b, over its claim, 8 GPUs) is to be put back into the queue within 60 s" in text
     assert "outcome enforce preempted: sweep/1 left after 10 s." in text
     assert "hold enforce room is kept for small on n1 (2 GPUs) until 2026-03-02 03:06" in text
     assert "end enforce asker_started: small runs." in text
@@ -143,6 +143,7 @@ FILTERS: list[tuple[list[str], list[str], int]] = [
     (["--job", "sweep"], ["small"], 5),
     (["--job", "urgent"], ["urgent", "urgent"], 7),
     (["--account", "lab/b"], ["small"], 5),
+    (["--account", "lab/c", "--job", "free"], ["urgent", "urgent"], 7),
     (["--account", "lab"], ["urgent", "urgent", "small"], 12),
     (["--pool", "b200"], [], 0),
     (["--since", "2026-03-02T03:00", "--until", "2026-03-02T03:01:10"], ["small"], 2),
@@ -182,7 +183,7 @@ def test_who_had_to_leave_is_told_why_with_numbers(book: Path):
     text = flat(shown)
     for sentence in (
         "attempt 1 starts after 0 s on n1, funded by lab/b, protected until 2026-03-02 01:00",
-        "is to be put back into the queue within 1 min, for small (lab/c, 1 × 2 GPUs) by R1, plan h100/69/small",
+        "is to be put back into the queue within 60 s, for small (lab/c, 1 × 2 GPUs) by R1, plan h100/69/small",
         "it goes on as attempt 2, 1 h 29 min later",
         "Why sweep/1 had to leave for small (lab/c, 1 × 2 GPUs)",
         "small had place 1 of 2 in h100 with ρ 0.751 › 0.000.",

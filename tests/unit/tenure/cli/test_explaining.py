@@ -203,7 +203,7 @@ def test_who_had_to_leave_is_told_for_whom_by_which_rule_and_what_came_of_it():
     reason = Reason(plan(), [victim()])
     told = [sentence for _, sentence in story(known(run(), reasons=[reason]))]
     assert (
-        "7/1 (lab/a, over its claim, 8 GPUs) is to be put back into the queue within 1 min, for 8 (lab/b, 2 × 4 GPUs) "
+        "7/1 (lab/a, over its claim, 8 GPUs) is to be put back into the queue within 60 s, for 8 (lab/b, 2 × 4 GPUs) "
         "by R1, plan h100/5/8"
     ) in told
     assert "that order is settled, preempted: 7/1 left after 60 s." in told
