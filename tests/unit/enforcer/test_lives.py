@@ -113,6 +113,50 @@ def test_restarts_and_repeats_change_nothing(seed: int):
     assert FactsHash(disturbed.book.state).value == FactsHash(clean.book.state).value
 
 
+CONTRACT_S = 2 * HOUR_S
+
+
+def constant_demand(seed: int) -> World:
+    """Endless work that saves itself and is wanted all the time, twice as much as there is room for."""
+    dice = random.Random(seed)
+    world = World(step_s=1800)
+    world.say("policy.set", author="ann", enforcement="enforce")
+    world.add_node("n0", 8)
+    world.add_node("n1", 8)
+    shares = [{"child": "a", "share_percent": dice.choice((40, 50, 70))}, {"child": "b", "share_percent": 30}]
+    world.say("shares.set", author="ann", parent="lab", children=shares, expected_revision=0)
+    for n in range(8):
+        gpus, pieces = dice.choice((2, 4, 8)), dice.choice((1, 1, 2))
+        account = ("lab/a", "lab/b")[n % 2]
+        world.submit(Work(f"j{n}", account, pieces, gpus, CONTRACT_S, resumable=True, checkpoint_s=1800))
+    world.play(START_S + 48 * HOUR_S, [])
+    return world
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_constant_demand_does_not_swap_to_and_fro(seed: int):
+    """P3: nobody takes back what it yielded within the contract of who has it, and little work is lost."""
+    world = constant_demand(seed)
+    began: dict[str, tuple[float, str]] = {}
+    swaps: dict[str, int] = {}
+    for act in world.acts:
+        if act.type == "tenure.plan.committed.v1":
+            asker, at_s = act.data.asker.job, act.time.timestamp()
+            for victim in act.data.victims:
+                since_s, whose = began.get(victim.job, (0.0, ""))
+                assert whose != asker or at_s >= since_s + CONTRACT_S
+                began[asker] = at_s, victim.job
+            for room in act.data.hosts:
+                swaps[room.node] = swaps.get(room.node, 0) + 1
+    assert all(number <= 48 * HOUR_S // CONTRACT_S * 8 for number in swaps.values())  # a swap a GPU and contract
+    assert sum(world.lost_gpu_s.values()) * 10 <= sum(world.ran_gpu_s.values())
+    assert world.refused == []
+
+
+def test_constant_demand_does_swap():
+    assert sum(sum(constant_demand(seed).preempted.values()) for seed in range(4)) > 0
+
+
 def test_lives_are_worth_looking_at():
     acts: dict[str, int] = {}
     for seed in SEEDS:
