@@ -28,7 +28,7 @@ demo: setup ## a month of a cluster, from events to statements; DATA=dir keeps t
 	@$(BIN)/tenure demo $(if $(DATA),--data "$(DATA)")
 
 test: lint ## lint, then every test that needs no Docker and no patience
-	@$(PYTHON) deploy/kafka/node.py fetch >/dev/null || echo "The tests that need Kafka are skipped." >&2
+	@$(PYTHON) -m deploy.kafka.node fetch >/dev/null || echo "The tests that need Kafka are skipped." >&2
 	@$(BIN)/python -m pytest -n 2
 
 lint: setup ## style, types, direction of imports, dependencies
@@ -52,10 +52,10 @@ bench: setup ## what is fast, and how fast
 	@if test -e bench/__main__.py; then $(BIN)/python -m bench; else echo "There is no bench/__main__.py yet."; fi
 
 kafka-up: ## a Kafka node on loopback, without Docker; PORT=9092, and DATA=dir keeps its records there
-	@$(PYTHON) deploy/kafka/node.py up --port $(PORT) $(if $(DATA),--data "$(DATA)")
+	@$(PYTHON) -m deploy.kafka.node up --port $(PORT) $(if $(DATA),--data "$(DATA)")
 
 kafka-down: ## stop it; the records stay
-	@$(PYTHON) deploy/kafka/node.py down $(if $(DATA),--data "$(DATA)")
+	@$(PYTHON) -m deploy.kafka.node down $(if $(DATA),--data "$(DATA)")
 
 slurm-up: ## a Slurm with fake GPUs on this machine, as root; installs what it lacks. DATA=dir is its folder
 	@$(PYTHON) -m deploy.slurm.lab up $(if $(DATA),--data "$(DATA)")

@@ -1,46 +1,30 @@
-#!/usr/bin/env python3
-"""Run one Kafka node on loopback, without Docker: jars by Maven, one JVM, one folder. Python needs nothing beside it.
+"""Run one Kafka node on loopback, without Docker: jars by Maven, one JVM, one folder. Needs the standard library alone.
 
-    node.py fetch                        the jars, once
-    node.py up   [--data DIR] [--port N] start it unless it runs, wait until it serves, say where
-    node.py down [--data DIR]            stop it if it runs; the records stay in DIR
+    python3 -m deploy.kafka.node fetch                        the jars, once
+    python3 -m deploy.kafka.node up   [--data DIR] [--port N] start it unless it runs, wait until it serves, say where
+    python3 -m deploy.kafka.node down [--data DIR]            stop it if it runs; the records stay in DIR
 
 In DIR: `log/` (the records), `server.properties` (as started), `kafka.log` (what it says), `pid`, `address`.
 """
 
 import argparse
-import fcntl
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+
+from deploy.processes import HOST, START_S, Missing, Trouble, free_ports, is_free, locked, until
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parent.parent / ".cache" / "kafka"
-HOST = "127.0.0.1"
 STARTED = "Kafka Server started"
 CLUSTER = "dGVudXJlLWxvb3BiYWNrIQ"  # any 16 bytes; every node here is a cluster of its own
-# Below the range that Linux takes for outgoing connections (32768 to 60999): a client that retries while the node is
-# down would one day be given the node's own port, connect to itself, and keep the node from coming back.
-PORTS = range(20_000, 32_000)
-START_S = 60.0
 GRACE_S = 15.0
-
-
-class Trouble(Exception):
-    """A sentence about what is missing or wrong, and what to do."""
-
-
-class Missing(Trouble):
-    """A program that has to be installed first."""
 
 
 class Node:
@@ -73,7 +57,7 @@ class Node:
         `with_parent`: the kernel kills the node should the process that started it die, however it dies (Linux).
         """
         self.data.mkdir(parents=True, exist_ok=True)
-        with _locked(self.data / "lock"):
+        with locked(self.data / "lock"):
             if self.pid is None:
                 self._start(_tool("java"), fetch(), jvm, with_parent=with_parent)
             self._wait_until_serving()
@@ -85,7 +69,7 @@ class Node:
         if pid is None:
             return self.kill()
         os.kill(pid, signal.SIGTERM)
-        if _until(lambda: self.pid is None, grace_s):
+        if until(lambda: self.pid is None, grace_s):
             _keep_archive(self.address)
         self.kill()
         return True
@@ -95,7 +79,7 @@ class Node:
         pid = self.pid
         if pid is not None:
             os.kill(pid, signal.SIGKILL)
-            _until(lambda: self.pid is None, GRACE_S)
+            until(lambda: self.pid is None, GRACE_S)
         if self._child is not None:
             self._child.wait()
             self._child = None
@@ -122,10 +106,11 @@ class Node:
         wanted = self._wanted
         if wanted is None and (self.data / "address").exists():
             wanted = int(self.address.rpartition(":")[2])
-        if wanted is not None and not _free(wanted):
+        if wanted is not None and not is_free(wanted):
             raise Trouble(f"Port {wanted} of {HOST} is taken. Stop what holds it, or choose another port.")
-        port = wanted or free_port()
-        controller = free_port(but=port)
+        first, second = free_ports("clients", "controller").values()
+        port = wanted or first
+        controller = first if second == port else second
         own = f"""
 # Written by node.py at each start.
 listeners=PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}
@@ -153,7 +138,7 @@ log.dirs={self.data / "log"}
         """Kafka says that it started once it has let itself in as a broker; its port is open before that."""
         said = self.data / "kafka.log"
         try:
-            _until(lambda: STARTED in said.read_text() or self.pid is None, START_S)
+            until(lambda: STARTED in said.read_text() or self.pid is None, START_S)
         except BaseException:  # Ctrl-C must not leave a half-started node behind
             self.kill()
             raise
@@ -177,7 +162,7 @@ def fetch() -> Path:
         return jars
     maven = _tool("mvn")
     CACHE.mkdir(parents=True, exist_ok=True)
-    with _locked(CACHE / "lock"):
+    with locked(CACHE / "lock"):
         if jars.is_dir():
             return jars
         print(f"Fetching Kafka {jars.name} by Maven (once, 45 MB)", file=sys.stderr, flush=True)
@@ -245,43 +230,6 @@ def _command(pid: int) -> str:
         except (FileNotFoundError, ProcessLookupError):
             return ""
     return subprocess.run(["ps", "-p", str(pid), "-o", "command="], capture_output=True, text=True, check=False).stdout
-
-
-def _free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-        return True
-
-
-def free_port(but: int = 0) -> int:
-    """A free port; processes that ask at the same moment begin to look at different places."""
-    first = os.getpid() * 61 % len(PORTS)
-    for place in range(len(PORTS)):
-        port = PORTS[(first + place) % len(PORTS)]
-        if port != but and _free(port):
-            return port
-    raise Trouble(f"No port of {HOST} from {PORTS.start} to {PORTS.stop} is free.")
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """One process at a time; the lock ends with its holder, however that ends."""
-    with file.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _until(true: Callable[[], bool], limit_s: float) -> bool:
-    deadline = time.monotonic() + limit_s
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def main(words: Sequence[str]) -> str:

@@ -5,8 +5,8 @@ import socket
 import subprocess
 from pathlib import Path
 
+from deploy.processes import HOST, PATH, START_S, Trouble
 from deploy.slurm.packages import REST_USER
-from deploy.slurm.processes import HOST, PATH, START_S, Trouble
 
 
 class Daemons:

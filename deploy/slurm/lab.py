@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from deploy.processes import GRACE_S, HOST, START_S, Trouble, locked, until
 from deploy.slurm.daemons import Daemons
 from deploy.slurm.layout import HERE, Shape, lay_out
 from deploy.slurm.packages import check, fetch
-from deploy.slurm.processes import GRACE_S, HOST, START_S, Trouble, locked, until
 
 DATA = Path("/var/tmp/tenure-slurm")
 MARK = "TENURE_SLURM_LAB"  # in the environment of a lab's daemons, and of the steps they start: its folder

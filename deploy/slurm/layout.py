@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from string import Template
 
+from deploy.processes import HOST, Trouble, free_ports
 from deploy.slurm.packages import REST_USER
-from deploy.slurm.processes import HOST, Trouble, free_ports
 
 HERE = Path(__file__).resolve().parent
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from deploy.slurm.processes import PATH, Missing, Trouble
+from deploy.processes import PATH, Missing, Trouble
 
 PACKAGES = (
     *("slurm-client", "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "slurm-wlm-basic-plugins"),

@@ -12,7 +12,8 @@ from docker.models.containers import Container
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.wait_strategies import HttpWaitStrategy, LogMessageWaitStrategy
 
-from deploy.kafka.node import STARTED, free_port
+from deploy.kafka.node import STARTED
+from deploy.processes import free_ports
 from ledger.store.clickhouse import ClickHouse, open_server
 from tests.conftest import ROOT
 from tests.support.stores import Stores
@@ -34,7 +35,7 @@ class KafkaImage:
     def __init__(self) -> None:
         kafka = service("kafka")
         # A fixed port: Docker chooses another one at each start otherwise, and clients come back to the one they know.
-        self._port = free_port()
+        self._port = free_ports("kafka")["kafka"]
         self._image = (
             DockerContainer(kafka["image"], user=kafka["user"], hostname=kafka["hostname"])
             .with_envs(**{name: str(value) for name, value in kafka["environment"].items()})

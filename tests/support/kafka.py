@@ -20,7 +20,8 @@ from typing import Protocol
 
 import pytest
 
-from deploy.kafka.node import Missing, Node, fetch
+from deploy.kafka.node import Node, fetch
+from deploy.processes import Missing
 
 _numbers = count(1)
 

@@ -19,10 +19,10 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from deploy.processes import Missing, until
 from deploy.slurm.lab import Lab
 from deploy.slurm.layout import Shape
 from deploy.slurm.packages import check
-from deploy.slurm.processes import Missing, until
 
 SLEEPS: Final = "exec sleep 600"
 STUBBORN: Final = "trap '' TERM; while :; do sleep 0.1; done"

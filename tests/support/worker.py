@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from kafka import KafkaConsumer, TopicPartition
 
-from deploy.kafka.node import Missing, fetch
+from deploy.kafka.node import fetch
+from deploy.processes import Missing
 from ledger.checkpoint import Partition
 from ledger.store.protocol import Store
 from streams.kafka.admin import admin

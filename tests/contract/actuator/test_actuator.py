@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from deploy.slurm.processes import until
+from deploy.processes import until
 from enforcer.orders import ACCEPTED, GONE, LEFT, REFUSED, RUNNING, UNREACHABLE, Order
 from tests.contract.actuator.worlds import HOLDS, KILLS, REQUEUES, RESTARTS, SHOWS_WHY, World, needs
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from deploy.slurm.processes import until
+from deploy.processes import until
 from enforcer.actuators.http import Http
 from enforcer.actuators.slurm import Slurm
 from enforcer.actuators.slurm_cli import Commands

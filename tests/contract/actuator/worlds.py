@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final, Literal, Protocol, TypeVar
 
-from deploy.slurm.processes import until
+from deploy.processes import until
 from enforcer.actuators.slurm import Slurm
 from enforcer.orders import Actuator, Hold, Order
 from tests.support.slurm import SLEEPS, Cluster

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.kafka.node import Missing, fetch
+from deploy.kafka.node import fetch
+from deploy.processes import Missing
 from tests.e2e.cli.driver import one
 from tests.e2e.cli.test_collect import FakeSlurm
 from tests.support.kafka import Broker

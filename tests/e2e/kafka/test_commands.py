@@ -10,7 +10,8 @@ import pytest
 from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
-from deploy.kafka.node import Missing, fetch
+from deploy.kafka.node import fetch
+from deploy.processes import Missing
 from ledger.archive import DeadLetter
 from streams.letters import letter
 from tenure.demo import generate

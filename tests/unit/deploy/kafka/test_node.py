@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from deploy.kafka import node as module
-from deploy.kafka.node import PORTS, Missing, Node, Trouble, main
+from deploy.kafka.node import Node, main
+from deploy.processes import PORTS, Missing, Trouble
 from tests.support.kafka import Broker
 
 ROOT = Path(__file__).resolve().parents[4]

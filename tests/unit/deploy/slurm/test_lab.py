@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from deploy.processes import Missing, Trouble, until
 from deploy.slurm import lab as module
 from deploy.slurm import packages
 from deploy.slurm.lab import MARK, Lab, main
-from deploy.slurm.processes import Missing, Trouble, until
 from tests.support.slurm import GONE, STUBBORN, Cluster
 
 ROOT = Path(__file__).resolve().parents[4]
