@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ledger.book import Book
 
 SECOND_START: Final = "second_start"
+HELD_WHILE_RUNNING: Final = "held_while_running"
 
 
 def _before_horizon(book: Book, at_s: int) -> bool:
@@ -174,7 +175,10 @@ def updated(book: Book, event: JobUpdated, time_us: int) -> Outcome:
         return beyond_horizon(book.state, "the update", statement.at_s)
     facts = book.state.job(job)
     doubt = _reused(event, facts.updated, statement)
-    return _put(book, event, job, statement.at_s, lambda f: statements.insert(f.updated, statement), doubt)
+    outcome = _put(book, event, job, statement.at_s, lambda f: statements.insert(f.updated, statement), doubt)
+    if outcome is APPLIED and event.data.held:
+        _doubt_hold(book, event, job, statement.at_s)
+    return outcome
 
 
 def run_observed(book: Book, event: RunObserved, time_us: int) -> Outcome:
@@ -236,6 +240,17 @@ def order_withdrawn(book: Book, event: ClusterEvent, run: RunName, plan: str, or
     """It never had to leave by this plan: how it ended is how it was told."""
     attempt = book.state.job(run[0]).attempt(run[1])
     _put(book, event, run[0], ordered_s - CLOCKS_APART_S, lambda _: attempt.withdraw(plan))
+
+
+def _doubt_hold(book: Book, event: ClusterEvent, job: str, at_s: int) -> None:
+    """Remark on a hold of what runs: it stops nothing here, and Slurm's own accounting is not to be compared with."""
+    for run in book.state.read(job).runs:
+        if run.start_s <= at_s < run.end_s:
+            sentence = (
+                f"the job was held while attempt {run.attempt} ran: the run goes on, and so does what it is charged; "
+                "Slurm leaves such a run out of sreport and of what sacct lists by default: ask sacct for its number"
+            )
+            book.remark(event, HELD_WHILE_RUNNING, f"{job}/{run.attempt}", sentence)
 
 
 def _doubt_attempts(book: Book, event: ClusterEvent, facts: JobFacts, known: dict[tuple[str, str], str]) -> None:

@@ -105,18 +105,7 @@ class Slurm:
 
     def preempt(self, order: Order) -> Outcome:
         """Requeue, or signal, or cancel where there is no grace."""
-        row = self._on_nodes(order)
-        if isinstance(row, Outcome):
-            return row
-        if ENDING in row.states:
-            return Outcome(ACCEPTED, f"Job {order.job} is ending already.")
-        match order.how:
-            case "requeue":
-                return self._told(order, self._client.requeue, f"Slurm requeues job {order.job}.")
-            case "cancel":
-                return self._cancel_gently(order, row)
-            case _ as never:
-                assert_never(never)
+        return self._make_leave(order, self._cancel_gently if order.grace_s else self._cancel)
 
     def left(self, order: Order) -> Outcome:
         """A run that is ending holds its GPUs until its last process is gone."""
@@ -128,18 +117,7 @@ class Slurm:
 
     def kill(self, order: Order) -> Outcome:
         """Cancel, or requeue again; Slurm kills by itself, KillWait after that, what ignores SIGTERM."""
-        row = self._on_nodes(order)
-        if isinstance(row, Outcome):
-            return row
-        if ENDING in row.states:
-            return Outcome(ACCEPTED, f"Job {order.job} is ending already; Slurm kills it when KillWait is over.")
-        match order.how:
-            case "requeue":
-                return self._told(order, self._client.requeue, f"Slurm requeues job {order.job}.")
-            case "cancel":
-                return self._cancel(order, row)
-            case _ as never:
-                assert_never(never)
+        return self._make_leave(order, self._cancel)
 
     def hold(self, hold: Hold) -> tuple[Outcome, str]:
         """Whole nodes, by a reservation for the asker's user that the asker is told to use."""
@@ -174,6 +152,20 @@ class Slurm:
         failed = self._reservations.unreserve(handle)
         return Outcome(*failed) if failed else Outcome(ACCEPTED, f"The reservation {handle} is no more.")
 
+    def _make_leave(self, order: Order, cancel: Callable[[Order, Row], Outcome]) -> Outcome:
+        row = self._on_nodes(order)
+        if isinstance(row, Outcome):
+            return row
+        if ENDING in row.states:
+            return Outcome(ACCEPTED, f"Job {order.job} is ending already.")
+        match order.how:
+            case "requeue":
+                return self._told(order, self._client.requeue, f"Slurm requeues job {order.job}.")
+            case "cancel":
+                return cancel(order, row)
+            case _ as never:
+                assert_never(never)
+
     def _on_nodes(self, order: Order) -> Row | Outcome:
         """The row of the attempt that is meant if it holds GPUs, else `gone` or `unreachable`."""
         row = self._client.look(order.job)
@@ -188,8 +180,6 @@ class Slurm:
         return row
 
     def _cancel_gently(self, order: Order, row: Row) -> Outcome:
-        if not order.grace_s:
-            return self._cancel(order, row)
         key, mark = (order.job, order.attempt), _mark(order)
         sentence = f"Job {order.job} was signalled and has {order.grace_s} s."
         if key in self._signalled or mark in row.note:

@@ -39,6 +39,7 @@ from tests.support.said import (
     suspended,
     t,
     tick,
+    updated,
 )
 
 # ---------------------------------------------------------------------- refused: nothing changes
@@ -520,6 +521,13 @@ ODD = [
         "beyond_horizon_in_part",
         [*FORTY_DAYS, run("day 41 10:06", start="day 6 09:00", end="day 6 11:00")],
         ("before 2026-03-07 10:00 UTC is left as it was",),
+    ),
+    Odd(
+        "a hold of what runs",
+        "held_while_running",
+        [*small_cluster(), submitted("08:00"), started("08:10"), updated("08:20", held=True)],
+        ("while attempt 1 ran", "ask sacct for its number"),
+        {"j/1": {"ended_s": None}},
     ),
     Odd(
         "attempts that hold a node at the same time",

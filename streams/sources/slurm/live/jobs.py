@@ -168,7 +168,21 @@ class Telling:
             self._start(job, attempt, record, record.start_s)
             known = Attempt("running", asked=asked, start_s=record.start_s, number=_number(record))
         pauses = self._follow(job, attempt, known, record)
-        self.attempts[key] = replace(known, pauses=pauses, unseen=0)
+        asked = self._held(job, known, record)
+        self.attempts[key] = replace(known, pauses=pauses, unseen=0, asked=asked)
+
+    def _held(self, job: str, known: Attempt, record: JobRecord) -> str:
+        """Tell of a hold of what runs, once; its terms then. Slurm takes its eligible time away, and never gives it back,
+        by which accounting loses it.
+        """
+        if record.eligible_s is not None:
+            return known.asked
+        before = JobSubmittedData.model_validate_json(known.asked)
+        if before.held:
+            return known.asked
+        now = before.model_copy(update={"held": True})
+        self._changed(job, before, now, record)
+        return now.model_dump_json(exclude_defaults=True)
 
     def _start(self, job: str, attempt: str, record: JobRecord, start_s: int) -> None:
         placements = self.reader.placements(record, record.gpus, self.config.cluster)

@@ -78,6 +78,7 @@ STORY = """
 0: -3 job.started 21_1
 1: 1 job.ended 21_0 succeeded
 1: 1 job.ended 21_1 succeeded
+1: 2 job.updated 19 True
 2: 3 job.suspended 18
 3: 4 job.ended 17 requeued
 4: 6 node.observed gn4 planned_down
@@ -101,6 +102,14 @@ def test_a_recorded_cluster_is_told_as_it_was(root: Path) -> None:
     for want in STORY.strip().splitlines():
         assert want in lines
     assert len(lines) == len(STORY.strip().splitlines()), lines
+
+
+def test_a_hold_of_what_runs_is_told_once_and_moves_no_terms(root: Path) -> None:
+    """Released again it stays without an eligible time, and Slurm's accounting goes on to miss it."""
+    held = [(e.id, e.data) for events in told(root) for e in events if e.type == "tenure.job.updated.v1"]
+    assert [data.model_dump(exclude_none=True) for _, data in held if data.job == "19"] == [
+        {"cluster": "lab", "job": "19", "held": True}
+    ]
 
 
 def test_terms_placements_and_attempts_are_the_records_own(root: Path) -> None:
