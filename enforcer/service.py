@@ -6,6 +6,7 @@ next one finds the same open plans and goes on. Every call to a scheduler may be
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -20,6 +21,7 @@ from ledger.events import Act, CapacityHeld
 from ledger.state import State
 from ledger.units import epoch_s
 
+LOG: Final = logging.getLogger(__name__)
 READ_BACK_S: Final = 10
 """After so long what was written and did not come back is written again, under the same id."""
 AGAIN_S: Final = 5
@@ -130,6 +132,8 @@ class Enforcer:
             outcome, handle = self.actuator.hold(Hold(cluster, made.plan, made.asker.job, made.hosts, until_s))
             if outcome.name != UNREACHABLE:
                 self._handles[made.plan] = handle if outcome.name == ACCEPTED else ""
+            if outcome.name == REFUSED:
+                LOG.warning("%s, plan %s: its room is kept from nobody. %s", cluster, made.plan, outcome.sentence)
 
     def _with_handle(self, state: State, act: Act) -> Act:
         """A hold is written with the name the scheduler has for it."""

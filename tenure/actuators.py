@@ -18,6 +18,7 @@ from enforcer.actuators.kubernetes import Pods, Workloads
 from enforcer.actuators.observe import Observe
 from enforcer.actuators.slurm import Slurm
 from enforcer.actuators.slurm_cli import Commands
+from enforcer.actuators.slurm_queue import Publishing
 from enforcer.actuators.slurm_rest import Rest
 from enforcer.actuators.webhook import Webhook
 from enforcer.orders import Actuator
@@ -36,12 +37,16 @@ class ObserveConfig(Config):
 
 
 class SlurmConfig(Config):
-    """`kind = "slurm"`: Slurm's commands. `conf` is slurm.conf where it is elsewhere; `signal` warns a job."""
+    """`kind = "slurm"`: Slurm's commands. `conf` is slurm.conf where it is elsewhere; `signal` warns a job.
+
+    `publish_order` gives waiting jobs priorities in the order of our queue; false takes back what was given.
+    """
 
     kind: Literal["slurm"]
     conf: Path | None = None
     signal: Signal = "TERM"
     timeout_s: Timeout = 30.0
+    publish_order: bool | None = None
 
 
 class SlurmrestdConfig(Config):
@@ -87,8 +92,7 @@ def actuator(config: ActuatorConfig, env: Mapping[str, str], now_s: Callable[[],
         case ObserveConfig():
             return Observe()
         case SlurmConfig():
-            conf = {} if config.conf is None else {"SLURM_CONF": str(config.conf)}
-            commands = Commands({**env, **conf}, signal=config.signal, timeout_s=config.timeout_s)
+            commands = _commands(config, env)
             return Slurm(commands, commands)
         case SlurmrestdConfig():
             headers = {} if config.user is None else {"X-SLURM-USER-NAME": config.user}
@@ -102,6 +106,18 @@ def actuator(config: ActuatorConfig, env: Mapping[str, str], now_s: Callable[[],
             return _kubernetes(config)
         case _ as never:
             assert_never(never)
+
+
+def publishing(config: ActuatorConfig, env: Mapping[str, str]) -> Publishing | None:
+    """What publishes our order of the queue there; None where nothing is said of it."""
+    if not isinstance(config, SlurmConfig) or config.publish_order is None:
+        return None
+    return Publishing(_commands(config, env), config.publish_order)
+
+
+def _commands(config: SlurmConfig, env: Mapping[str, str]) -> Commands:
+    conf = {} if config.conf is None else {"SLURM_CONF": str(config.conf)}
+    return Commands({**env, **conf}, signal=config.signal, timeout_s=config.timeout_s)
 
 
 def _webhook(config: WebhookConfig, now_s: Callable[[], float]) -> Webhook:

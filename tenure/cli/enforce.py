@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from enforcer.clusters import Enforcers
 from tenure import wiring
 from tenure.cli import options
-from tenure.cli.up import actuators
+from tenure.cli.up import enforcers
 from tenure.cli.worker import Parts, ask_page, work
 from tenure.config import Settings
 
@@ -47,6 +46,6 @@ def _enforcing(parts: Parts, settings: Settings) -> tuple[Role, str]:
     from enforcer.enforcing import Enforcing  # noqa: PLC0415 -- see wiring
 
     LOG.info("enforces what Kafka at %s tells, beside the book at %s", parts.address, parts.place)
-    enforcers, machine = Enforcers(actuators(settings)), parts.machine
-    role = Enforcing(parts.store, parts.publisher, enforcers, machine.patience, machine.clock)
+    machine = parts.machine
+    role = Enforcing(parts.store, parts.publisher, enforcers(settings), machine.patience, machine.clock)
     return role, f"{settings.kafka.group}-{GROUP}"

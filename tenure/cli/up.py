@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Final
 
 from enforcer.actuators.nobody import Nobody
+from enforcer.actuators.slurm_queue import Publishing
 from enforcer.beside import Beside
 from enforcer.clusters import Enforcers
 from enforcer.orders import Actuator
 from streams.sources.config import SourceConfig
 from streams.sources.slurm.live.kept import cursor_file
 from tenure import wiring
-from tenure.actuators import actuator
+from tenure.actuators import actuator, publishing
 from tenure.cli import options
 from tenure.cli.collect import FOLDER, Telling
 from tenure.cli.collecting import Book, Collector
@@ -82,14 +83,18 @@ def _parts(
             pollers.append(Poller(collector, how.every, Telling(as_json)))
             LOG.info("polls %s every %s s", source.cluster, how.every)
         LOG.info("keeps and enforces the book at %s", place)
-        yield Beside(runtime, Enforcers(actuators(settings)), wiring.clock), pollers
+        yield Beside(runtime, enforcers(settings), wiring.clock), pollers
 
 
-def actuators(settings: Settings) -> Callable[[str], Actuator]:
-    """How each cluster's scheduler is told, as configured."""
+def enforcers(settings: Settings) -> Enforcers:
+    """How each cluster's scheduler is told what is decided, and given our order, as configured."""
 
-    def of(cluster: str) -> Actuator:
+    def told(cluster: str) -> Actuator:
         configured = settings.actuators.get(cluster)
         return Nobody(cluster) if configured is None else actuator(configured, wiring.slurm_environment(), wiring.now_s)
 
-    return of
+    def published(cluster: str) -> Publishing | None:
+        configured = settings.actuators.get(cluster)
+        return None if configured is None else publishing(configured, wiring.slurm_environment())
+
+    return Enforcers(told, published)

@@ -172,8 +172,8 @@ class Telling:
         self.attempts[key] = replace(known, pauses=pauses, unseen=0, asked=asked)
 
     def _held(self, job: str, known: Attempt, record: JobRecord) -> str:
-        """Tell of a hold of what runs, once; its terms then. Slurm takes its eligible time away, and never gives it back,
-        by which accounting loses it.
+        """Tell of a hold of what runs, once; its terms then. Slurm takes its eligible time away for good, and with it
+        accounting loses it.
         """
         if record.eligible_s is not None:
             return known.asked
