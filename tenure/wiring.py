@@ -234,7 +234,7 @@ def _worth_telling(record: logging.LogRecord) -> bool:
     """
     if record.name.startswith(("faust", "mode")) or record.getMessage().startswith("[^"):
         return False
-    return record.name.startswith(("streams", "tenure")) or record.levelno >= logging.ERROR
+    return record.name.startswith(("streams", "enforcer", "tenure")) or record.levelno >= logging.ERROR
 
 
 def _hush() -> None:

@@ -117,6 +117,10 @@ class Lab:
         """What a client program prints; Trouble with its words when it fails."""
         return self.daemons.run(*command)
 
+    def sql(self, script: str) -> str:
+        """What the accounting database says to it, without names of columns."""
+        return self.daemons.run("mariadb", *self.daemons.mysql, "-N", "slurm_acct_db", stdin=script).strip()
+
     def _signal(self, name: str, number: signal.Signals) -> None:
         pid = self.running.get(name)
         if pid is not None:

@@ -98,8 +98,11 @@ class Cluster:
         assert until(lambda: (self.lab.data / "state" / "job_state").stat().st_mtime > now, 12), "nothing is saved"
 
     def clear(self) -> None:
-        """No jobs, no reservations, every daemon running."""
-        self.lab.start("slurmctld", *(f"slurmd-{node}" for node in self.lab.shape.names))
+        """No jobs, no reservations, no node drained, every daemon running."""
+        self.lab.start("slurmctld")
+        for node in self.run("sinfo", "-h", "-N", "-t", "drain", "-o", "%N").split():
+            self.run("scontrol", "update", f"nodename={node}", "state=resume")
+        self.lab.start(*(f"slurmd-{node}" for node in self.lab.shape.names))
         self.lab.end_jobs()
         for line in self.run("scontrol", "-o", "show", "reservation").splitlines():
             if line.startswith("ReservationName="):
@@ -129,3 +132,12 @@ def slurm(slurm_lab: Lab) -> Cluster:
     cluster = Cluster(slurm_lab)
     cluster.clear()
     return cluster
+
+
+@pytest.fixture
+def notes() -> Iterator[Path]:
+    """A folder that jobs of any user may write to."""
+    folder = Path(tempfile.mkdtemp(prefix="tenure-notes-"))
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +12,9 @@ from enforcer.actuators.slurm_cli import Commands
 from enforcer.actuators.slurm_rest import Rest
 from tests.contract.actuator.fakes import Hooked, Kubed
 from tests.contract.actuator.worlds import HOLDS, KILLS, REQUEUES, RESTARTS, SHOWS_WHY, RealSlurm, World
-from tests.support.slurm import Cluster, slurm, slurm_lab
+from tests.support.slurm import Cluster, notes, slurm, slurm_lab
 
-__all__ = ["slurm", "slurm_lab"]
+__all__ = ["notes", "slurm", "slurm_lab"]
 
 PATIENCE_S = 5.0
 """Slurm's own is 9 to 18 s."""
@@ -47,15 +44,6 @@ def by_commands(slurm: Cluster) -> Slurm:
 
 def by_rest(slurm: Cluster) -> Slurm:
     return Slurm(Rest(Http(f"unix:{slurm.lab.rest_socket}", timeout_s=PATIENCE_S)))
-
-
-@pytest.fixture
-def notes() -> Iterator[Path]:
-    """A folder that jobs of any user may write to."""
-    folder = Path(tempfile.mkdtemp(prefix="tenure-notes-"))
-    folder.chmod(0o777)
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

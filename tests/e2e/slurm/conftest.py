@@ -1,5 +1,6 @@
-"""A real Slurm, and a collector in a process of its own."""
+"""A real Slurm, and a process of Tenure's beside it."""
 
-from tests.support.slurm import slurm, slurm_lab
+from tests.e2e.slurm.enforced import stopped
+from tests.support.slurm import notes, slurm, slurm_lab
 
-__all__ = ["slurm", "slurm_lab"]
+__all__ = ["notes", "slurm", "slurm_lab", "stopped"]

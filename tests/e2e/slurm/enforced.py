@@ -1,91 +1,95 @@
-"""`tenure up` on a real Slurm: its configuration, its decisions, its process, and what its book says afterwards."""
+"""`tenure up` on a real Slurm: its configuration, its decisions, and the jobs its tests are about."""
 
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
+import shutil
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from tests.e2e.cli.driver import ROOT, environment, one
-from tests.support.slurm import Cluster
+import pytest
 
-CONFIG = """
-[slurm.lab]
-[[slurm.lab.rules]]
-account = "team*"
-budget = "org/{account}"
+from tests.e2e.slurm.process import Tenure
+from tests.support.slurm import SLEEPS, Cluster
 
-[collect.lab]
-every = "1s"
-timeout = "5s"
-slurm_conf = "CONF"
-
+BY_COMMANDS: Final = """
 [actuators.lab]
 kind = "slurm"
 conf = "CONF"
 """
+REQUEUES: Final = "--comment=tenure: resumable=yes"
+"""Nobody pays for it, and it may be requeued."""
 
 
-class Enforced:
-    """One cluster under Tenure, two teams with half of it each. `policy` are fields of `policy.set`."""
+def contract(length: str, *more: str) -> str:
+    """The comment of a job with a minimum runtime, for which its team's budget pays."""
+    return f"--comment=tenure: {' '.join((f'min_runtime={length}', *more))}"
 
-    def __init__(self, folder: Path, slurm: Cluster, **policy: Any) -> None:
-        self.data = folder / "data"
-        self.config = folder / "tenure.toml"
-        self.config.write_text(CONFIG.replace("CONF", slurm.lab.env["SLURM_CONF"]))
-        self.log = folder / "up.log"
-        self._decisions = folder / "decisions.jsonl"
-        self._process: subprocess.Popen[bytes] | None = None
+
+GANG: Final = contract("10m", "resumable=yes")
+
+
+class Enforced(Tenure):
+    """One cluster under Tenure, two teams with half of it each. `policy` are fields of `policy.set`.
+
+    `more` goes on from the table `collect.lab` of the configuration. Books of one policy are copies of the first.
+    """
+
+    def __init__(self, folder: Path, slurm: Cluster, more: str = BY_COMMANDS, **policy: Any) -> None:
+        super().__init__(folder, slurm, ("up",), more)
+        asked = {"preemption_delay_s": 2, "debug_delay_s": 1, "hold_s": 120, **policy}
+        made = slurm.lab.data / "books" / "_".join(f"{name}-{asked[name]}" for name in sorted(asked))
+        if not made.exists():
+            self._decide(folder / "decisions.jsonl", asked)
+            made.parent.mkdir(exist_ok=True)
+            shutil.move(self.data, made)
+        shutil.copytree(made, self.data, symlinks=True)
+
+    def _decide(self, decisions: Path, policy: dict[str, Any]) -> None:
         halves = [{"child": team, "share_percent": 50} for team in ("teama", "teamb")]
-        self.decide("shares.set", parent="org", children=halves, expected_revision=0)
-        self.decide("policy.set", preemption_delay_s=2, debug_delay_s=1, **policy)
-
-    def decide(self, kind: str, **data: Any) -> None:
-        """A decision, while nobody else has the book."""
-        now = datetime.now(UTC).isoformat()
-        told = {"cluster": "lab", "author": "root", **data}
-        event = {
-            "specversion": "1.0",
-            "type": f"tenure.{kind}.v1",
-            "id": f"{kind}/{now}",
-            "source": "test",
-            "time": now,
-        }
-        self._decisions.write_text(json.dumps(event | {"data": told}) + "\n")
-        answer = one(self.data, "ingest", str(self._decisions), "--config", str(self.config))
+        decisions.write_text(
+            _decision("shares.set", parent="org", children=halves, expected_revision=0)
+            + _decision("policy.set", **policy)
+        )
+        answer = self.once("ingest", str(decisions))
         assert answer.code == 0, answer.err
 
-    def start(self) -> None:
-        """As a service would."""
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tenure", "up", "--config", str(self.config)],
-                cwd=ROOT,
-                env=environment(self.data),
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
 
-    def kill(self) -> None:
-        """As a power cut does."""
-        assert self._process is not None
-        self._process.kill()
-        self._process.wait()
-        self._process = None
+def _decision(kind: str, **data: Any) -> str:
+    now = datetime.now(UTC).isoformat()
+    told = {"cluster": "lab", "author": "root", **data}
+    event = {"specversion": "1.0", "type": f"tenure.{kind}.v1", "id": f"{kind}/{now}", "source": "test", "time": now}
+    return json.dumps(event | {"data": told}) + "\n"
 
-    def stop(self) -> None:
-        """As an administrator does; it must end well."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGTERM)
-            assert self._process.wait(60) == 0, self.log.read_text()[-4000:]
-            self._process = None
 
-    def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        """Rows of the book, once it is stopped."""
-        answer = one(self.data, "sql", sql, "--config", str(self.config), "--json")
-        assert answer.code == 0, answer.err
-        return [tuple(row) for row in answer.json["rows"]]
+@pytest.fixture
+def stopped() -> Iterator[list[Tenure]]:
+    """What a test started, which ends with it."""
+    started: list[Tenure] = []
+    yield started
+    for one in started:
+        one.stop()
+
+
+def states(slurm: Cluster, jobs: list[str]) -> dict[str, str]:
+    """The state of each, '' of one that Slurm does not know."""
+    said = slurm.run("squeue", "-h", "-t", "all", "-o", "%i|%T").splitlines()
+    found = dict(line.split("|") for line in said)
+    return {job: found.get(job, "") for job in jobs}
+
+
+def nodes_of(slurm: Cluster, job: str) -> set[str]:
+    """Where a job runs."""
+    return set(slurm.run("scontrol", "show", "hostnames", slurm.row(job).nodes).split())
+
+
+def one_per_node(
+    slurm: Cluster, *options: str, user: str = "labalice", gpus: int = 8, script: str = SLEEPS
+) -> list[str]:
+    """A job on every node, all of them running."""
+    jobs = [slurm.submit(script, *options, user=user, gpus=gpus) for _ in slurm.lab.shape.names]
+    for job in jobs:
+        slurm.wait(job, "RUNNING")
+    return jobs

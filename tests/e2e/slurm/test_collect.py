@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,42 +15,9 @@ from streams.sources.slurm.live.jobs import SETTLED_S
 from tests.e2e.slurm.collector import Collected
 from tests.support.slurm import Cluster
 
-STATES: Final = "CD,CA,F,TO,NF,PR,BF,DL,OOM,RQ,R,S,PD"
 SAVED_S: Final = 6
 """slurmctld writes its state so late; what it had not written a kill takes back."""
 pytestmark = pytest.mark.timeout(400)
-
-
-class Ran(NamedTuple):
-    """A run: GPUs held, and seconds it ran."""
-
-    start_s: int
-    end_s: int
-    gpus: int
-    running_s: int
-
-
-def told_by_sacct(slurm: Cluster) -> dict[tuple[str, str], Ran]:
-    """Every run that is over, as Slurm accounts for it."""
-    said = slurm.run(
-        *("sacct", "-a", "-D", "-X", "-P", "-n", "-S", "now-2hours", "-E", "now", f"--state={STATES}"),
-        "--format=JobID,Submit,Start,End,ElapsedRaw,AllocTRES",
-    )
-    found = {}
-    for line in said.splitlines():
-        job, submit, start, end, elapsed, tres = line.split("|")
-        gpus = dict(part.split("=") for part in tres.split(",") if part).get("gres/gpu")
-        if gpus is not None:
-            found[job, submit] = Ran(int(start), int(end), int(gpus), int(elapsed))
-    return found
-
-
-def told_by_book(collected: Collected) -> dict[tuple[str, str], Ran]:
-    rows = collected.ask(
-        "SELECT job, attempt, toUnixTimestamp(started_at) AS a, toUnixTimestamp(ended_at) AS b, gpus_milli, running_s "
-        "FROM report_runs"
-    )
-    return {(r["job"], r["attempt"]): Ran(r["a"], r["b"], r["gpus_milli"] // 1000, r["running_s"]) for r in rows}
 
 
 class Jobs(NamedTuple):
@@ -106,7 +74,6 @@ def unseen(slurm: Cluster, jobs: Jobs) -> str:
 
 
 def test_gpu_time_is_slurms_own_to_the_second(slurm: Cluster, tmp_path: Path) -> None:
-    begin_s = int(time.time())  # what ended before it is of other tests
     collected = Collected(tmp_path, slurm)
     collected.start()
     jobs = submitted(slurm)
@@ -116,26 +83,23 @@ def test_gpu_time_is_slurms_own_to_the_second(slurm: Cluster, tmp_path: Path) ->
     slurm.lab.kill("slurmctld")
     collected.start()
     collected.more_polls(2)
-    assert collected.reports()[-1]["silent"], "a controller that is away must be told of"
+    assert collected.polls()[-1]["silent"], "a controller that is away must be told of"
     slurm.lab.start("slurmctld")
-    collected.until(lambda: not collected.reports()[-1]["silent"])
+    collected.until(lambda: not collected.polls()[-1]["silent"])
     slurm.wait(jobs.gang, "RUNNING", limit_s=60)
     collected.kill()
     collected.start()
     slurm.run("scontrol", "suspend", jobs.paused)
     collected.more_polls(2)
     slurm.run("scancel", *jobs)
-    collected.until(lambda: not {"running", "waiting", "suspended"} & set(collected.reports()[-1]["jobs"]), 60)
-    collected.stop()
+    collected.over()
 
-    slurms = {key: run for key, run in told_by_sacct(slurm).items() if int(key[1]) >= begin_s}
-    books = told_by_book(collected)
-    assert books == slurms
     tasks = {f"{jobs.array}_{n}" for n in range(3)} | {f"{jobs.het}+{n}" for n in range(2)}
-    assert {job for job, _ in books} == {jobs.plain, jobs.paused, jobs.held, jobs.gang, short, *tasks}
-    assert sum(job == jobs.gang for job, _ in books) == 3, "two requeues make three runs"
-    held = slurm.run("sacct", "-a", "-X", "-n", "-P", "-S", "now-2hours", "--format=JobID").split()
-    assert jobs.held not in held, "this Slurm has not lost the held job, so nothing was shown of it"
+    (booked,) = collected.ask("SELECT job FROM report_runs")
+    jobs_booked = [job for (job,) in booked]
+    assert set(jobs_booked) == {jobs.plain, jobs.paused, jobs.held, jobs.gang, short, *tasks}
+    assert jobs_booked.count(jobs.gang) == 3, "two requeues make three runs"
+    collected.agrees(lost=jobs.held)
 
     log = collected.events()
     assert [n for n in Counter(event["id"] for event in log).values() if n > 1] == [], "each fact is told once"
@@ -164,21 +128,25 @@ def test_slurmrestd_tells_the_same_as_the_commands(slurm: Cluster, tmp_path: Pat
         "http": f'slurmrestd = "{slurm.lab.rest_url}"\nuser = "labrest"\ntoken_file = "{token}"\n',
     }
     since = f"--since={datetime.fromtimestamp(time.time() - 60, UTC).isoformat()}"
-    said = {}
-    for way, more in ways.items():
-        collected = Collected(tmp_path / way, slurm, more)
-        answer = collected.once(since)
+
+    def told(way: str) -> list[tuple[str, str, str]]:
+        collected = Collected(tmp_path / way, slurm, ways[way])
+        answer = collected.once("collect", "slurm", "--once", since)
         assert answer.code == 0, answer.out + answer.err
-        said[way] = sorted((e["id"], e["type"], str(e["data"])) for e in collected.events() if "node" not in e["data"])
-        assert {e["data"]["job"] for e in collected.events() if "job" in e["data"]} >= {job, gone}
-        assert sum("node" in e["data"] for e in collected.events()) == 4
+        events = collected.events()
+        assert {e["data"]["job"] for e in events if "job" in e["data"]} >= {job, gone}
+        assert sum("node" in e["data"] for e in events) == 4
+        return sorted((e["id"], e["type"], str(e["data"])) for e in events if "node" not in e["data"])
+
+    with ThreadPoolExecutor() as threads:
+        said = dict(zip(ways, threads.map(told, ways), strict=True))
     assert said["socket"] == said["http"]
     assert [row[1:] for row in said["commands"]] == [row[1:] for row in said["socket"]]
 
 
 def test_a_slurm_that_is_away_is_told_with_what_to_do(slurm: Cluster, tmp_path: Path) -> None:
     collected = Collected(tmp_path, slurm, 'folder = "/nowhere"\n')
-    answer = collected.once()
+    answer = collected.once("collect", "slurm", "--once")
     assert answer.code == 6, answer.err
     assert "install Slurm's client commands" in answer.json["silent"][0]
     closed = Collected(tmp_path / "rest", slurm, 'slurmrestd = "http://127.0.0.1:1"\n').once()
