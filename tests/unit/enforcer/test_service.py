@@ -186,7 +186,7 @@ def test_who_stays_beyond_the_grace_is_killed_and_who_is_gone_is_not_asked():
     assert len([said for said in desk.scheduler.said if said.startswith("kill")]) == 2
 
 
-def test_a_scheduler_that_cannot_hold_is_not_asked_for_it_again():
+def test_a_scheduler_that_cannot_hold_is_not_asked_for_it_again(caplog):
     desk = Desk(Scheduler(hold=REFUSED), *BUSY, tick("09:01"))
     desk.settle("09:01")
     desk.tell(ended("09:01:10", "j", outcome="requeued"))
@@ -195,6 +195,8 @@ def test_a_scheduler_that_cannot_hold_is_not_asked_for_it_again():
     desk.settle("09:01:20")
     desk.settle("09:01:25")
     assert [said.split(" ", 1)[0] for said in desk.scheduler.said] == ["hold", "preempt"]
+    (warned,) = caplog.records
+    assert warned.getMessage().endswith("its room is kept from nobody. says hold")
 
 
 def test_it_asks_until_the_scheduler_says_that_it_left():

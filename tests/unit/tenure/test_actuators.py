@@ -13,7 +13,7 @@ from enforcer.actuators.slurm import Slurm
 from enforcer.actuators.webhook import Webhook
 from enforcer.orders import UNREACHABLE, Order
 from streams.sources.config import ConfigError
-from tenure.actuators import actuator
+from tenure.actuators import actuator, publishing
 from tenure.config import settings
 
 ORDER = Order("alpha", "gpu/1/77", "12", "100", "cancel", 60, ("gn1",), "why")
@@ -44,6 +44,17 @@ def test_slurm_is_found_by_the_environment() -> None:
     assert "on the PATH" in slurm.preempt(ORDER).sentence
 
 
+def test_the_order_is_published_only_where_something_is_said_of_it() -> None:
+    def wanted(table: str) -> bool | None:
+        found = publishing(settings(f"[actuators.alpha]\n{table}\n", "tenure.toml").actuators["alpha"], {})
+        return None if found is None else found.wanted
+
+    assert wanted('kind = "slurm"') is None
+    assert wanted('kind = "slurm"\npublish_order = true') is True
+    assert wanted('kind = "slurm"\npublish_order = false') is False
+    assert wanted('kind = "observe"') is None
+
+
 def test_without_a_table_there_is_none() -> None:
     assert settings("", "tenure.toml").actuators == {}
 
@@ -56,6 +67,7 @@ def test_without_a_table_there_is_none() -> None:
         ('kind = "webhook"\nurl = "ftp://x"\nsecret_file = "s"', "url"),
         ('kind = "kubernetes"\naddress = "https://k"', "objects"),
         ('kind = "slurmrestd"\naddress = "k:1"', "address"),
+        ('kind = "slurmrestd"\naddress = "http://k:1"\npublish_order = true', "publish_order"),
     ],
 )
 def test_a_wrong_table_is_named(table: str, words: str) -> None:

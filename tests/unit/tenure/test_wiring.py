@@ -109,7 +109,7 @@ def test_a_log_tells_what_is_ours_and_what_went_wrong(capsys: pytest.CaptureFixt
     handlers, level = root.handlers[:], root.level
     try:
         wiring.log_to_stderr()
-        for name in ("streams.runtime.worker", "aiokafka.client", "faust.app", "mode.services"):
+        for name in ("streams.runtime.worker", "enforcer.service", "aiokafka.client", "faust.app", "mode.services"):
             log = logging.getLogger(name)
             log.info("%s informs", name)
             log.error("%s fails", name)
@@ -120,6 +120,8 @@ def test_a_log_tells_what_is_ours_and_what_went_wrong(capsys: pytest.CaptureFixt
     assert [line for _, line in told] == [
         "INFO     streams.runtime.worker informs",
         "ERROR    streams.runtime.worker fails",
+        "INFO     enforcer.service informs",
+        "ERROR    enforcer.service fails",
         "ERROR    aiokafka.client fails",
     ]
     assert all(at.endswith("Z") for at, _ in told)
