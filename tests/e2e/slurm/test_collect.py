@@ -110,7 +110,7 @@ def test_gpu_time_is_slurms_own_to_the_second(slurm: Cluster, tmp_path: Path) ->
         "a restarted controller is no failure of nodes"
     )
     assert told[0] == told[-1] == ("available", "")
-    assert {reason for _, reason in told[1:-1]} == {"fan 3 is loud"}
+    assert {reason for _, reason in told[1:-1]} == {"fan 3 is loud"}, told
     assert {state for state, _ in told[1:-1]} <= {"draining", "planned_down"}
 
 
@@ -145,12 +145,12 @@ def test_slurmrestd_tells_the_same_as_the_commands(slurm: Cluster, tmp_path: Pat
 
 
 def test_a_slurm_that_is_away_is_told_with_what_to_do(slurm: Cluster, tmp_path: Path) -> None:
-    collected = Collected(tmp_path, slurm, 'folder = "/nowhere"\n')
-    answer = collected.once("collect", "slurm", "--once")
+    once = ("collect", "slurm", "--once")
+    answer = Collected(tmp_path, slurm, 'folder = "/nowhere"\n').once(*once)
     assert answer.code == 6, answer.err
     assert "install Slurm's client commands" in answer.json["silent"][0]
-    closed = Collected(tmp_path / "rest", slurm, 'slurmrestd = "http://127.0.0.1:1"\n').once()
+    closed = Collected(tmp_path / "rest", slurm, 'slurmrestd = "http://127.0.0.1:1"\n').once(*once)
     assert closed.code == 6
     assert "is it up?" in closed.json["silent"][0]
-    tokenless = Collected(tmp_path / "token", slurm, f'slurmrestd = "{slurm.lab.rest_url}"\n').once()
+    tokenless = Collected(tmp_path / "token", slurm, f'slurmrestd = "{slurm.lab.rest_url}"\n').once(*once)
     assert "scontrol token" in tokenless.json["silent"][0]

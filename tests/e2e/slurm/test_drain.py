@@ -13,7 +13,7 @@ from tests.support.slurm import SLEEPS, Cluster
 
 pytestmark = pytest.mark.timeout(300)
 
-CONTRACT_S = 25
+CONTRACT_S = 20
 
 
 def test_a_draining_node_is_left_at_once_or_when_the_contract_is_banked(
@@ -22,10 +22,10 @@ def test_a_draining_node_is_left_at_once_or_when_the_contract_is_banked(
     here = Enforced(tmp_path, slurm, enforcement="enforce", grace_s=8)
     stopped.append(here)
     here.start()
-    safe = slurm.running(SLEEPS, contract(f"{CONTRACT_S}s", "resumable=yes"), user="labbob", gpus=4, on="gn1")
-    free = slurm.running(SLEEPS, REQUEUES, gpus=4, on="gn1")
     for node in ("gn2", "gn3", "gn4"):
         slurm.running(SLEEPS, REQUEUES, on=node)
+    free = slurm.running(SLEEPS, REQUEUES, gpus=4, on="gn1")
+    safe = slurm.running(SLEEPS, contract(f"{CONTRACT_S}s", "resumable=yes"), user="labbob", gpus=4, on="gn1")
     drained_s = int(time.time())
     slurm.run("scontrol", "update", "nodename=gn1", "state=drain", "reason=fan 3 is loud")
     asker = slurm.submit(SLEEPS, GANG, user="labbob", gpus=8)
