@@ -57,11 +57,11 @@ class Publishing:
 
     def look(self, state: State, now_s: int) -> None:
         """One round, if one is due."""
-        if now_s < self._next_s or (state.seq == self._looked_at and now_s < self._again_s):
-            return
+        if now_s < self._next_s or (state.ticked_s == self._looked_at and now_s < self._again_s):
+            return  # the order is that of the last tick
         publishes = self.wanted and state.policy_at(now_s).enforcement == ENFORCE
         order = [list(jobs) for jobs in _in_order(state)] if publishes else []
-        self._looked_at, self._next_s = state.seq, now_s + EVERY_S
+        self._looked_at, self._next_s = state.ticked_s, now_s + EVERY_S
         if order == self._order and now_s < self._again_s:
             return
         if self._round(state.cluster, order, publishes=publishes):

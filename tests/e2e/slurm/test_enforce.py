@@ -61,7 +61,7 @@ def test_observing_logs_the_same_plan_and_touches_nothing(slurm: Cluster, tmp_pa
     jobs = filled(slurm)
     here.start()
     gang = slurm.submit(SLEEPS, GANG, user="labbob", nodes=2, gpus=8)
-    here.more_polls(12)
+    here.more_polls(9)
     assert set(states(slurm, jobs).values()) == {"RUNNING"}
     assert slurm.row(gang).state == "PENDING"
     assert slurm.run("scontrol", "-o", "show", "reservation").strip().startswith("No reservations")

@@ -40,7 +40,7 @@ def test_the_better_ranked_starts_before_the_older(slurm: Cluster, tmp_path: Pat
     found = priorities(slurm)
     assert [job for job, priority in found.items() if is_ours(priority)] == [better, older, free]
     assert found[held] == 0, "what is held stays held"
-    here.more_polls(8)
+    here.more_polls(6)
     assert priorities(slurm) == found, "once is enough"
     assert here.log.read_text().count("were put into order") == 1
 
