@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from streams.sources.slurm.live.jobs import SETTLED_S
+from tests.e2e.cli.driver import many
 from tests.e2e.slurm.collector import Collected
 from tests.support.slurm import Cluster
 
@@ -145,12 +146,11 @@ def test_slurmrestd_tells_the_same_as_the_commands(slurm: Cluster, tmp_path: Pat
 
 
 def test_a_slurm_that_is_away_is_told_with_what_to_do(slurm: Cluster, tmp_path: Path) -> None:
-    once = ("collect", "slurm", "--once")
-    answer = Collected(tmp_path, slurm, 'folder = "/nowhere"\n').once(*once)
-    assert answer.code == 6, answer.err
-    assert "install Slurm's client commands" in answer.json["silent"][0]
-    closed = Collected(tmp_path / "rest", slurm, 'slurmrestd = "http://127.0.0.1:1"\n').once(*once)
-    assert closed.code == 6
+    ways = ('folder = "/nowhere"\n', 'slurmrestd = "http://127.0.0.1:1"\n', f'slurmrestd = "{slurm.lab.rest_url}"\n')
+    configs = [Collected(tmp_path / str(n), slurm, more).config for n, more in enumerate(ways)]
+    asked = [["collect", "slurm", "--once", "--json", "--config", str(config)] for config in configs]
+    lacking, closed, tokenless = many(tmp_path / "data", asked)
+    assert lacking.code == closed.code == 6
+    assert "install Slurm's client commands" in lacking.json["silent"][0]
     assert "is it up?" in closed.json["silent"][0]
-    tokenless = Collected(tmp_path / "token", slurm, f'slurmrestd = "{slurm.lab.rest_url}"\n').once(*once)
     assert "scontrol token" in tokenless.json["silent"][0]
