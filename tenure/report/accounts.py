@@ -15,6 +15,14 @@ from tenure.report.values import Leaf, LeafHour, Question
 NOBODY: Final = "(no account named)"
 
 
+def below(question: Question, account: str) -> str:
+    """The account without what all of them have in front: the subtree's path, or the root."""
+    if not account:
+        return NOBODY
+    top = question.account or account.partition("/")[0]
+    return account.removeprefix(f"{top}/")
+
+
 @dataclass(slots=True)
 class Sums:
     """An account over the period, GPU-milliseconds; `period_met` is leaf by leaf, as `met` is leaf and hour."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ledger.metrics import Metric
-from tenure.report.accounts import NOBODY
+from tenure.report.accounts import below
 from tenure.report.measure import Measured
 from tenure.report.tables import POOL, Cell, Column, Part, Section, section
 from tenure.report.values import Offender, Question
@@ -162,7 +162,7 @@ def _offender(question: Question, found: Offender) -> tuple[Cell, ...]:
         found.job,
         found.user,
         found.account,
-        _below(question, found.account),
+        below(question, found.account),
         found.kind,
         found.gpus_milli,
         found.occupied_gpu_ms,
@@ -170,14 +170,6 @@ def _offender(question: Question, found: Offender) -> tuple[Cell, ...]:
         Part(found.utilized_gpu_ms, found.sampled_gpu_ms),
         Part(min(found.sampled_gpu_ms, found.occupied_gpu_ms), found.occupied_gpu_ms),
     )
-
-
-def _below(question: Question, account: str) -> str:
-    """The account without what all of them have in front: the subtree's path, or the root."""
-    if not account:
-        return NOBODY
-    top = question.account or account.partition("/")[0]
-    return account.removeprefix(f"{top}/")
 
 
 def _waits(metrics: Iterable[Metric]) -> Iterator[tuple[Cell, ...]]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ledger.metrics import Metric, Unanswerable
 from ledger.metrics import Question as MetricQuestion
 from ledger.store.metrics import measure as ask
-from ledger.store.protocol import Store
+from ledger.store.protocol import Store, Value
 from tenure.report.gather import rows
 from tenure.report.period import PeriodRefused
-from tenure.report.values import Offender, Question
+from tenure.report.values import Lost, Offender, Question
 
 USE: Final = (
     "utilization",
@@ -34,28 +34,27 @@ class Measured:
     waits: list[Metric]
     inflation: list[Metric]
     offenders: list[Offender]
+    lost: list[Lost] = field(default_factory=list)
 
 
 def measure(store: Store, question: Question) -> Measured:
     """What is measured by samples, starts and submissions over the hours of the question."""
     waits = [metric for by in CLASSES for metric in _ask(store, question, WAITS, by)]
-    worst = store.query(
-        "report_pack_offenders",
-        {
-            "cluster": question.cluster,
-            "pool": question.pool,
-            "account": question.account,
-            "from_s": question.from_s,
-            "until_s": question.until_s,
-            "limit": OFFENDERS,
-        },
-    )
+    asked: dict[str, Value] = {
+        "cluster": question.cluster,
+        "pool": question.pool,
+        "account": question.account,
+        "from_s": question.from_s,
+        "until_s": question.until_s,
+    }
+    worst = store.query("report_pack_offenders", asked | {"limit": OFFENDERS})
     return Measured(
         _ask(store, question, USE),
         _ask(store, question, ("goodput",), "outcome"),
         waits,
         _ask(store, question, INFLATION),
         rows(Offender, worst),
+        rows(Lost, store.query("report_pack_losses", asked)),
     )
 
 

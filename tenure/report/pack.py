@@ -14,6 +14,7 @@ from tenure.report.corrected import corrections_section, effect_section, refusal
 from tenure.report.decided import changes_section, requests_section
 from tenure.report.efficiency import efficiency_sections, usage
 from tenure.report.gather import Gathered
+from tenure.report.lost import losses_section
 from tenure.report.measure import Measured
 from tenure.report.tables import Section
 from tenure.report.values import Question
@@ -84,6 +85,7 @@ def pack(gathered: Gathered, measured: Measured) -> Pack:
         waterfall_section(question, found, _claims(lines, question), used),
         accounts_section(question, lines),
         *efficiency_sections(question, measured),
+        losses_section(question, measured.lost),
         requests_section(question, gathered.requests, gathered.decisions),
         changes_section(question, gathered.shares, gathered.grants, gathered.decisions),
         corrections_section(question, gathered.corrections),

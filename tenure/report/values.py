@@ -180,6 +180,17 @@ class Offender(NamedTuple):
     idle_gpu_ms: int
 
 
+class Lost(NamedTuple):
+    """What an account lost to one cause; `unsaved_gpu_ms` is of runs that can be resumed and told no checkpoint."""
+
+    pool: str
+    account: str
+    cause: str
+    times: int
+    lost_gpu_ms: int
+    unsaved_gpu_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What the pack is about: a subtree (`account` '' is all) of a pool ('' is each) of a cluster.

@@ -141,7 +141,11 @@ def test_losses_by_cause_and_hour(store: Store):
         run("paused after it", outcome="preempted", running_s=300, **banked),
         run("node", outcome="node_failure", resumable=True),
         run("unfunded", outcome="preempted", funded=False, account="lab/z", resumable=False),
-        run("by itself", outcome="failed"),
+        run("by itself", outcome="failed", resumable=True),
+        run("out of memory", outcome="out_of_memory", **banked),
+        run("by hand", outcome="requeued", resumable=True),
+        run("done", outcome="succeeded"),
+        run("taken back", outcome="cancelled"),
         run("runs", outcome="", ended_s=None, running_s=None),
     ]
     wasted = {"pool": "h100", "account": "lab/b", "expired_s": HOUR_S + 3600}
@@ -154,12 +158,16 @@ def test_losses_by_cause_and_hour(store: Store):
     store.write("g1", tables_of(*lost, *holds))
     booked = run("any").ledger_account
     hour, next_hour = (datetime.fromtimestamp(HOUR_S + n, UTC) for n in (0, 3600))
-    assert rows(store, "report_losses", "account", "cause", "hour", "times", "lost_gpu_ms") == sorted(
+    assert rows(store, "report_losses", "account", "cause", "basis", "hour", "times", "lost_gpu_ms") == sorted(
         [
-            (booked, "node_failure", hour, 1, 14_400_000),
-            (booked, "preemption", hour, 3, 14_400_000 + 8000 * 600 + 8000 * 300),
-            ("lab/b", "wasted_hold", next_hour, 2, 11),
-            ("lab/z", "preemption", hour, 1, 14_400_000),
+            (booked, "job_failure", "checkpoint", hour, 1, 8000 * 600),
+            (booked, "job_failure", "no_checkpoint", hour, 1, 14_400_000),
+            (booked, "node_failure", "no_checkpoint", hour, 1, 14_400_000),
+            (booked, "preemption", "checkpoint", hour, 2, 8000 * 600 + 8000 * 300),
+            (booked, "preemption", "not_resumable", hour, 1, 14_400_000),
+            (booked, "requeue", "no_checkpoint", hour, 1, 14_400_000),
+            ("lab/b", "wasted_hold", "hold", next_hour, 2, 11),
+            ("lab/z", "preemption", "not_resumable", hour, 1, 14_400_000),
         ]
     )
 
