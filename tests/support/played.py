@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from ledger.units import DAY_S, instant
+from ledger.units import DAY_S, GPU_MILLI, instant
 from tests.support.enforcing import START_S, Work, World
 from tests.support.planning import seconds
 
@@ -43,7 +43,7 @@ class Play:
 
     def _node(self, words: list[str]) -> None:
         name, state = words
-        self.world.add_node(name, self.world.nodes[name], state)
+        self.world.add_node(name, self.world.sizes[name] // GPU_MILLI, state)
 
     def _shares(self, words: list[str]) -> None:
         parts = dict(word.split("=") for word in words)
@@ -78,11 +78,11 @@ class Play:
         flags = {flag: flag in rest for flag in FLAGS}
         rest = [word for word in rest if word not in FLAGS]
         given = dict(zip(rest[::2], rest[1::2], strict=True))
-        times = {"min": "min_runtime_s", "checkpoint": "checkpoint_s", "length": "length_s", "leaves": "leaves_s"}
+        times = {"min": "min_runtime_s", "checkpoint": "checkpoint_s", "length": "left_s", "leaves": "leaves_s"}
         fields: dict[str, Any] = {times[key]: seconds(value) for key, value in given.items() if key in times}
         fields["from_s"] = seconds(given.get("from", "0s"))
         fields.setdefault("min_runtime_s", 0)
-        return Work(name, f"lab/{account}", pieces, gpus, kind=given.get("kind", "batch"), **flags, **fields)
+        return Work(name, f"lab/{account}", pieces, gpus * GPU_MILLI, kind=given.get("kind", "batch"), **flags, **fields)
 
     def _thief(self, words: list[str]) -> None:
         """`thief takes n1 8 when a node is kept`: somebody past the scheduler is faster than the asker."""
@@ -98,7 +98,7 @@ class Play:
 
     def _every(self, words: list[str]) -> None:
         """How often somebody looks, at least."""
-        self.world.step_s = seconds(words[0])
+        self.world.look_s = seconds(words[0])
 
     def _for(self, words: list[str]) -> None:
         until_s = self.world.now_s + seconds(words[0])
@@ -106,7 +106,7 @@ class Play:
             [w for w in self.later if START_S + w.from_s < until_s],
             [w for w in self.later if START_S + w.from_s >= until_s],
         )
-        self.world.play(until_s, later)
+        self.world.play_on(until_s, later)
 
     # ------------------------------------------------------------------ what came of it
 

@@ -10,7 +10,7 @@ import pytest
 from ledger.book import Book
 from ledger.facts import FactsHash, decode, encode
 from ledger.outcomes import Applied, Repeated
-from ledger.units import HOUR_S
+from ledger.units import GPU_MILLI, HOUR_S
 from tests.support.enforcing import CLUSTER, START_S, Work, World
 
 SEEDS = range(40)
@@ -46,10 +46,10 @@ def life(world: World, seed: int) -> World:
     if dice.random() < 0.4:
         world.thief = ("n0", 1)
     halfway = START_S + HALF_A_DAY_S // 2
-    world.play(halfway, [w for w in works if START_S + w.from_s < halfway])
+    world.play_on(halfway, [w for w in works if START_S + w.from_s < halfway])
     if dice.random() < 0.5:
-        world.add_node("n0", world.nodes["n0"], dice.choice(("draining", "down")))
-    world.play(START_S + HALF_A_DAY_S, [w for w in works if START_S + w.from_s >= halfway])
+        world.add_node("n0", world.sizes["n0"] // GPU_MILLI, dice.choice(("draining", "down")))
+    world.play_on(START_S + HALF_A_DAY_S, [w for w in works if START_S + w.from_s >= halfway])
     return world
 
 
@@ -58,11 +58,11 @@ def work(dice: random.Random, name: str) -> Work:
         name,
         dice.choice(("lab/a", "lab/b", "lab/b", "lab/c")),
         dice.choice((1, 1, 1, 2)),
-        dice.choice((1, 2, 4, 8)),
+        dice.choice((1, 2, 4, 8)) * GPU_MILLI,
         dice.choice((0, 0, 600, 3600, 4 * 3600)),
         resumable=dice.random() < 0.5,
         checkpoint_s=dice.choice((0, 1800)),
-        length_s=dice.randint(600, 30 * HOUR_S),
+        left_s=dice.randint(600, 30 * HOUR_S),
         from_s=dice.choice((0, 0, dice.randint(0, HALF_A_DAY_S - 1))),
         leaves_s=dice.choice((1, 10, 50, 500)),
         stays=dice.random() < 0.1,

@@ -1,0 +1,1 @@
+"""What enforcement would have changed: one past, played on twice."""
