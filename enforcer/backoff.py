@@ -21,6 +21,8 @@ RESET_S: Final = 2 * HOUR_S
 def not_before_s(state: State, job: str) -> int:
     """Until when a job is held back; 0 where it is not."""
     runs = state.read(job).runs
+    if not runs and not state.acts.of_asker(job):
+        return 0
     since_s = _made_good_s(runs, state.ticked_s)
     over = [plan.expired for plan in state.acts.of_asker(job) if plan.enforces and plan.expired is not None]
     failed = [one.at_s for one in over if one.why in FAILED and one.at_s >= since_s]

@@ -16,7 +16,6 @@ from enforcer.snapshot import Asker, Node, Snapshot, Unit
 from enforcer.staying import leaves, staying
 from ledger.acts import Plan, PlanAsker
 from ledger.nodes import HEALTHY
-from ledger.ranking import Ratio
 from ledger.runs import PREEMPTED, DerivedRun
 from ledger.standing import QueueEntry, back_in_time, queue, running, slots, standing
 from ledger.state import State
@@ -31,28 +30,23 @@ def pools(state: State) -> list[str]:
 
 def snapshots(state: State) -> dict[str, Snapshot]:
     """Every pool there is something to plan in, as it stands at the last tick."""
-    ratios = {pool: standing(state, pool) for pool in pools(state)}
-    waiting = queue(state, ratios)
-    return {pool: _snapshot(state, pool, ratios[pool], waiting) for pool in ratios}
+    waiting = queue(state)
+    return {pool: _snapshot(state, pool, waiting) for pool in pools(state)}
 
 
 def snapshot_of(state: State, pool: str) -> Snapshot:
     """One pool, as it stands at the last tick."""
-    ratios = standing(state, pool)
-    return _snapshot(state, pool, ratios, queue(state, {pool: ratios}))
+    return _snapshot(state, pool, queue(state))
 
 
 def beside(state: State, plan: Plan) -> Snapshot:
     """The pool of an open plan as if there were no such plan, and nobody asked."""
-    pool = plan.made.pool
-    return _snapshot(state, pool, standing(state, pool), [], apart_from=plan)
+    return _snapshot(state, plan.made.pool, [], apart_from=plan)
 
 
-def _snapshot(
-    state: State, pool: str, ratios: dict[str, Ratio], waiting: list[QueueEntry], apart_from: Plan | None = None
-) -> Snapshot:
+def _snapshot(state: State, pool: str, waiting: list[QueueEntry], apart_from: Plan | None = None) -> Snapshot:
     here = [run for run in running(state) if pool in _pools(state, run)]
-    found = _as_told(state, pool, ratios, waiting, here)
+    found = _as_told(state, pool, waiting, here)
     for plan in state.acts.open():
         if plan.enforces and plan.made.pool == pool and plan is not apart_from:
             found = _carried_out(found, plan, {run.job for run in here})
@@ -74,9 +68,7 @@ def asker_of(made: PlanAsker) -> Asker:
     return Asker(made.job, made.account, made.pieces, made.piece_milli, made.min_runtime_s, 0, apart=made.apart)
 
 
-def _as_told(
-    state: State, pool: str, ratios: dict[str, Ratio], waiting: list[QueueEntry], here: list[DerivedRun]
-) -> Snapshot:
+def _as_told(state: State, pool: str, waiting: list[QueueEntry], here: list[DerivedRun]) -> Snapshot:
     """The pool as observations tell of it."""
     return Snapshot(
         cluster=state.cluster,
@@ -86,7 +78,7 @@ def _as_told(
         nodes=tuple(_nodes(state, pool)),
         units=tuple(_units(state, here)),
         askers=tuple(_asker(state, entry) for entry in waiting if entry.pool == pool and entry.ranked is not None),
-        ratios=ratios,
+        ratios=standing(state, pool),
         shares=_shares(state, pool),
         running_milli=_running(state, pool, here),
         history=Hours(state, pool),
@@ -131,20 +123,23 @@ def _pools(state: State, run: DerivedRun) -> set[str]:
 def _nodes(state: State, pool: str) -> Iterator[Node]:
     """The pool's nodes by name. What runs hold is taken off, however little the node says it has."""
     at_s = state.ticked_s
+    held = state.once("held", "", lambda: _held(state))
     for name, node in sorted(state.nodes.items()):
         (stretch,) = node.stretches(at_s, at_s + 1)
         if stretch.gpu_type != pool or not stretch.gpus_milli:
             continue
-        held = sum(
-            milli
-            for job in state.on_node(name, at_s, at_s + 1)
-            for run in state.read(job).runs
-            if run.start_s <= at_s < run.end_s and not _released(run, at_s)
-            for placed, milli, _ in run.placements
-            if placed == name
-        )
-        free = max(0, stretch.gpus_milli - held)
+        free = max(0, stretch.gpus_milli - held.get(name, 0))
         yield Node(name, stretch.gpus_milli, free, usable=stretch.state == HEALTHY)
+
+
+def _held(state: State) -> dict[str, int]:
+    """Milli-GPUs by node that runs hold."""
+    found: dict[str, int] = {}
+    for run in running(state):
+        if not _released(run, state.ticked_s):
+            for node, milli, _ in run.placements:
+                found[node] = found.get(node, 0) + milli
+    return found
 
 
 def _units(state: State, runs: list[DerivedRun]) -> Iterator[Unit]:

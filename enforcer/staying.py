@@ -16,6 +16,10 @@ AGAIN_S: Final = 600
 
 def staying(state: State, at_s: int) -> set[RunName]:
     """The runs that are left alone at an instant."""
+    return state.once("staying", str(at_s), lambda: _staying(state, at_s))
+
+
+def _staying(state: State, at_s: int) -> set[RunName]:
     found: set[RunName] = set()
     for plan in reversed(state.acts.plans.values()):
         if plan.made.committed_s < at_s - DAY_S:

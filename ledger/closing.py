@@ -20,6 +20,7 @@ def close_hour(state: State, writer: Writer, hour_s: int, cause: bytes, jobs: It
     """Post f of an hour that has no postings yet; `jobs` are all that may touch it."""
     book = hour_book(state, hour_s, hour_s + HOUR_S, jobs)
     state.hours[hour_s] = book.pools
+    state.revised += 1
     for node, legs in book.nodes.items():
         writer.post(hour_s, cause, legs)
         writer.node(hour_s, node, node_sums(legs))

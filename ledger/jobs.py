@@ -237,6 +237,11 @@ class JobFacts:
                 changes.update(update.changes)
         return base._replace(**changes) if changes else base
 
+    @property
+    def ever_held(self) -> bool:
+        """Whether anybody ever said that it is held."""
+        return any(s.terms.held for s in self.submitted) or any(dict(u.changes).get("held") for u in self.updated)
+
     def reaches_back(self) -> bool:
         """Whether what is said next may change time long before it.
 

@@ -6,9 +6,9 @@ Docs: docs/ranking.md. What is said after the tick about later instants does not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from ledger.charges import pool_stretches, run_lines
 from ledger.demand import NO_NODES, placeable
@@ -101,24 +101,46 @@ def standing(state: State, pool: str) -> dict[str, Ratio]:
     With a half-life every kept hour counts; of a window longer than the horizon only the hours still kept.
     Accounts that left the tree stay while something of theirs counts.
     """
+    return dict(state.once("standing", pool, lambda: _standing(state, pool)))
+
+
+def _standing(state: State, pool: str) -> dict[str, Ratio]:
     if not state.ticked_s:
         return {}
     how = weighting(state)
-    weights = _weights(state, how)
-    booked: dict[str, list[int]] = {}
-    for hour_s, counts in weights:
-        for account, claim, used in _hour_lines(state, pool, hour_s):
-            found = booked.setdefault(account, [0, 0, 0])
-            found[0] += used * counts
-            found[2] += claim * counts
-    for account, committed in commitments(state, pool).items():
-        booked.setdefault(account, [0, 0, 0])[1] += committed
     sums: dict[str, list[int]] = {account: [0, 0, 0] for account in _accounts_at(state, pool)}
-    for account, own in booked.items():
+    weights = _weights(state, how)
+    for account, (used, claim) in _closed(state, pool, how, weights).items():
+        sums[account] = [used, 0, claim]
+    _add_up(sums, state, pool, [(hour_s, counts) for hour_s, counts in weights if hour_s >= state.closed_until_s])
+    for account, committed in commitments(state, pool).items():
         for above in lineage(account):
-            sums[above] = [a + b for a, b in zip(sums.get(above, (0, 0, 0)), own, strict=True)]
+            sums.setdefault(above, [0, 0, 0])[1] += committed
     shift = WEIGHT_BITS if isinstance(how, Decay) else 0
     return {a: Ratio(sums[a][0] >> shift, sums[a][1], sums[a][2] >> shift) for a in sorted(sums)}
+
+
+def _add_up(sums: dict[str, list[int]], state: State, pool: str, weights: Iterable[tuple[int, int]]) -> None:
+    """Hours by their weights into (used, committed, claim) of each account and all above it."""
+    for hour_s, counts in weights:
+        for account, claim, used in _hour_lines(state, pool, hour_s):
+            for above in lineage(account):
+                found = sums.setdefault(above, [0, 0, 0])
+                found[0] += used * counts
+                found[2] += claim * counts
+
+
+def _closed(
+    state: State, pool: str, how: Weighting, weights: list[tuple[int, int]]
+) -> dict[str, tuple[int, int]]:
+    """(used, claim) by account over the closed hours that count. Kept: they change by the hour, and are asked often."""
+    key = (state.revised, how, hour_floor_s(state.ticked_s), state.closed_until_s, state.kept_from_s)
+    known = state.summed.get(pool)
+    if known is None or known[0] != key:
+        sums: dict[str, list[int]] = {}
+        _add_up(sums, state, pool, [(hour_s, counts) for hour_s, counts in weights if hour_s < state.closed_until_s])
+        known = state.summed[pool] = (key, {account: (used, claim) for account, (used, _, claim) in sums.items()})
+    return known[1]
 
 
 def commitments(state: State, pool: str) -> dict[str, int]:
@@ -165,7 +187,8 @@ def _weights(state: State, how: Weighting) -> list[tuple[int, int]]:
 def _hour_lines(state: State, pool: str, hour_s: int) -> Iterator[tuple[str, int, int]]:
     """(booked account, claim and grants, delivered) of an hour, closed or open so far."""
     if hour_s >= state.closed_until_s:
-        yield from _open_lines(state, pool, hour_s, min(hour_s + HOUR_S, state.ticked_s))
+        lines = state.once("open lines", str(hour_s), lambda: _open_lines(state, hour_s))
+        yield from lines.get(pool, ())
         return
     found = state.hours.get(hour_s, {}).get(pool)
     for account, sums in found.accounts.items() if found is not None else ():
@@ -174,19 +197,21 @@ def _hour_lines(state: State, pool: str, hour_s: int) -> Iterator[tuple[str, int
             yield account, claim, used
 
 
-def _open_lines(state: State, pool: str, a_s: int, b_s: int) -> Iterator[tuple[str, int, int]]:
-    """The same lines `ledger.hourly.hour_book` sums, without the nodes and the demand."""
-    for account, amount in claims_of(state, a_s, b_s).get(pool, {}).items():
-        yield account, amount, 0
-    for granted, account, _, amount in grants_of(state, a_s, b_s):
-        if granted == pool:
-            yield account, amount, 0
+def _open_lines(state: State, hour_s: int) -> dict[str, list[tuple[str, int, int]]]:
+    """The same lines `ledger.hourly.hour_book` sums, by pool, without the nodes and the demand."""
+    found: dict[str, list[tuple[str, int, int]]] = {}
+    a_s, b_s = hour_s, min(hour_s + HOUR_S, state.ticked_s)
+    for pool, claims in claims_of(state, a_s, b_s).items():
+        found[pool] = [(account, amount, 0) for account, amount in claims.items()]
+    for pool, account, _, amount in grants_of(state, a_s, b_s):
+        found.setdefault(pool, []).append((account, amount, 0))
     for name in list(state.live):
         for run in state.read(name).runs:
             if run.funded and run.start_s < b_s and run.end_s > a_s:
-                for charged, what, amount in run_lines(run, a_s, b_s, state.node_types):
-                    if charged == pool and what in {CHARGED, REFUNDED}:
-                        yield run.account, 0, amount if what == CHARGED else -amount
+                for pool, what, amount in run_lines(run, a_s, b_s, state.node_types):
+                    if what in {CHARGED, REFUNDED}:
+                        found.setdefault(pool, []).append((run.account, 0, amount if what == CHARGED else -amount))
+    return found
 
 
 def _accounts_at(state: State, pool: str) -> Iterator[str]:
@@ -204,6 +229,10 @@ def _accounts_at(state: State, pool: str) -> Iterator[str]:
 
 def running(state: State) -> Iterator[DerivedRun]:
     """The runs that run or are paused at the last tick, in the order their jobs became known."""
+    yield from state.once("running", "", lambda: tuple(_run_now(state)))
+
+
+def _run_now(state: State) -> Iterator[DerivedRun]:
     at_s = state.ticked_s
     for name in list(state.live):
         for run in state.read(name).runs:
@@ -222,6 +251,10 @@ def protection(run: DerivedRun, at_s: int) -> Protection:
 
 def slots(state: State, pool: str) -> dict[str, Slots]:
     """By account with a slot limit in force: what it and all below it run of funded work at the last tick."""
+    return dict(state.once("slots", pool, lambda: _slots(state, pool)))
+
+
+def _slots(state: State, pool: str) -> dict[str, Slots]:
     at_s = state.ticked_s
     limits = state.tree_at(pool, at_s).slot_limits_milli
     used = dict.fromkeys(limits, 0)
@@ -250,33 +283,35 @@ def pending(state: State) -> dict[str, list[Pending]]:
     return {pool: sorted(found[pool], key=lambda p: (p.submitted_s, p.job)) for pool in sorted(found)}
 
 
-def queue(state: State, ratios: Mapping[str, Mapping[str, Ratio]] | None = None) -> list[QueueEntry]:
+def queue(state: State) -> list[QueueEntry]:
     """Everything that waits at the last tick: by pool, first in the order of `rank`, then what takes no part.
 
-    The latter by submit time and id. Jobs without a pool come first, under ''. `ratios` are the `standing` of pools,
-    where somebody has them already.
+    The latter by submit time and id. Jobs without a pool come first, under ''.
     """
-    known = ratios or {}
+    return list(state.once("queue", "", lambda: _queue(state)))
+
+
+def _queue(state: State) -> list[QueueEntry]:
     entries = list(_entries(state, _maybe_waiting(state)))
     queued: list[QueueEntry] = []
     for pool in sorted({e.pool for e in entries}):
         here = {e.job.job: e for e in entries if e.pool == pool}
         in_line = [e.job for e in here.values() if e.reason in {IN_LINE, UNFUNDED}]
         limits = slots(state, pool)
-        ranked = rank(_rankable(state, pool, in_line, known.get(pool)), in_line)
+        ranked = rank(_rankable(state, pool, in_line), in_line)
         queued += [_placed(here.pop(place.job.job), place, limits) for place in ranked]
         queued += sorted(here.values(), key=lambda e: (e.job.submitted_s, e.job.job))
     return queued
 
 
-def _rankable(state: State, pool: str, jobs: Iterable[Pending], ratios: Mapping[str, Ratio] | None) -> dict[str, Ratio]:
+def _rankable(state: State, pool: str, jobs: Iterable[Pending]) -> dict[str, Ratio]:
     """ρ for `rank`, which takes an account that has an own part for one with children: leave out parts that were."""
     if not any(job.funded for job in jobs):
         return {}
     interior = state.tree_at(pool, state.ticked_s).interior
     return {
         account: ratio
-        for account, ratio in (standing(state, pool) if ratios is None else ratios).items()
+        for account, ratio in standing(state, pool).items()
         if not account.endswith(f"/{OWN_PART}") or account.removesuffix(f"/{OWN_PART}") in interior
     }
 
@@ -303,19 +338,29 @@ def _placed(entry: QueueEntry, place: Ranked, limits: dict[str, Slots]) -> Queue
 
 def _maybe_waiting(state: State) -> Iterator[str]:
     """Jobs that may be in the queue: those the next hour may see, and the held, which no hour sees."""
-    for name, facts in list(state.jobs.items()):
-        if name in state.live or (facts.submitted and facts.terms_at(state.ticked_s).held):
+    yield from list(state.live)
+    for name in list(state.maybe_held):
+        if name not in state.live and state.jobs[name].terms_at(state.ticked_s).held:
             yield name
 
 
 def _entries(state: State, jobs: Iterable[str]) -> Iterator[QueueEntry]:
+    epoch = state.epoch_at(state.ticked_s)
     for name in jobs:
-        facts, derived = state.jobs[name], state.read(name)
+        derived = state.read(name)
         since_s = derived.queued_since
-        if since_s is not None:
-            entry = _entry(state, facts, derived, since_s)
-            if entry is not None:
-                yield entry
+        if since_s is None:
+            continue
+        known = state.entries.get(name)
+        if known is not None and known[0] is derived and known[1] == epoch and state.ticked_s < known[2]:  # type: ignore[operator]
+            yield cast("QueueEntry", known[3])
+            continue
+        entry = _entry(state, state.jobs[name], derived, since_s)
+        if entry is not None:
+            wait = next((w for w in derived.waits if w.a_s <= state.ticked_s < w.b_s), None)
+            if wait is not None:
+                state.entries[name] = (derived, epoch, wait.b_s, entry)
+            yield entry
 
 
 def _entry(state: State, facts: JobFacts, derived: Derived, since_s: int) -> QueueEntry | None:

@@ -6,10 +6,10 @@ Everything but the facts can be computed again from the facts; `ledger.facts` do
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from ledger.acts import Acts
 from ledger.demand import NO_NODES, Health
@@ -27,6 +27,7 @@ CLOSING_S = 300
 """An hour is closed once its end + 5 min is at or before the watermark."""
 
 _NO_END = -1
+T = TypeVar("T")
 
 
 class Derived(NamedTuple):
@@ -48,7 +49,10 @@ NOTHING = Derived((), (), ())
 
 @dataclass(slots=True)
 class State:
-    """Facts first, caches after."""
+    """Facts first, caches after.
+
+    `revised` counts changes of closed hours, for those who sum them; `turned` changes of nodes and decisions.
+    """
 
     cluster: str
     seq: int = 0
@@ -64,10 +68,17 @@ class State:
     decided: dict[tuple[str, str], int] = field(default_factory=dict)
     acts: Acts = field(default_factory=Acts)
 
+    revised: int = 0
     derived: dict[str, Derived] = field(default_factory=dict)
     stale: dict[str, None] = field(default_factory=dict)
     live: dict[str, None] = field(default_factory=dict)
+    maybe_held: dict[str, None] = field(default_factory=dict)
     hours: dict[int, Hour] = field(default_factory=dict)
+    summed: dict[str, tuple[object, dict[str, tuple[int, int]]]] = field(default_factory=dict)
+    _asked: dict[tuple[str, str], Any] = field(default_factory=dict)
+    _asked_at: tuple[int, int] = (0, 0)
+    entries: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    turned: int = 0
     node_edges: list[int] = field(default_factory=list)
     decision_edges: list[int] = field(default_factory=list)
     _on_node: dict[str, dict[int, dict[str, None]]] = field(default_factory=dict)
@@ -126,6 +137,15 @@ class State:
             found = self._types[node] = known.types() if known is not None else ()
         return found
 
+    def once(self, what: str, whose: str, make: Callable[[], T]) -> T:
+        """What `make` makes of the state, made once until the next event."""
+        if self._asked_at != (self.seq, self.ticked_s):
+            self._asked, self._asked_at = {}, (self.seq, self.ticked_s)
+        key = (what, whose)
+        if key not in self._asked:
+            self._asked[key] = make()
+        return cast("T", self._asked[key])
+
     # -- derived jobs
 
     def job(self, name: str) -> JobFacts:
@@ -158,6 +178,10 @@ class State:
         spans = queued(facts, runs)
         self.derived[name] = Derived(runs, waits(facts, runs, spans), spans)
         self.stale.pop(name, None)
+        if facts.ever_held:
+            self.maybe_held[name] = None
+        else:
+            self.maybe_held.pop(name, None)
         self._place(name)
 
     def _days(self, run: DerivedRun) -> Iterable[int]:
@@ -204,6 +228,8 @@ class State:
         self.derived.pop(name, None)
         self.stale.pop(name, None)
         self.live.pop(name, None)
+        self.maybe_held.pop(name, None)
+        self.entries.pop(name, None)
         del self.jobs[name]
 
     # -- nodes
@@ -214,6 +240,7 @@ class State:
         A node seen again as it was makes no edge, lest every poll cut the hours of all.
         """
         self._types.pop(node, None)
+        self.turned += 1
         turns = self.nodes[node].turns_by(statement)
         if not turns:
             return
@@ -228,6 +255,7 @@ class State:
 
     def nodes_forgotten(self) -> None:
         """Node statements were dropped: edges before the horizon no longer count."""
+        self.turned += 1
         self._types.clear()
         self._health.clear()
         self.node_edges = sorted({at for n in self.nodes.values() for at in n.edges()})
@@ -259,11 +287,16 @@ class State:
 
     def decided_anew(self) -> None:
         """Shares, policy or grants changed: find the instants at which they do again."""
+        self.turned += 1
         edges = set(self.shares.edges)
         edges.update(change.at_s for change in self.policies.changes)
         for grant in self.grants:
             edges.update((grant.since_s, grant.until_s))
         self.decision_edges = sorted(edges)
+
+    def epoch_at(self, at_s: int) -> tuple[int, int, int]:
+        """Equal for two instants, and two looks, between which no node and no decision changed."""
+        return self.turned, bisect_right(self.node_edges, at_s), bisect_right(self.decision_edges, at_s)
 
     def edges_in(self, a_s: int, b_s: int) -> list[int]:
         """Instants strictly inside (a, b) at which shares, policy, grants or nodes change, ascending."""

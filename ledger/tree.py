@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 EVERY_POOL = "*"
@@ -55,13 +56,11 @@ class ShareTree:
 EMPTY_TREE = ShareTree({}, frozenset(), {})
 
 
-def lineage(account: str) -> Iterator[str]:
+@lru_cache(maxsize=65_536)
+def lineage(account: str) -> tuple[str, ...]:
     """An account's ancestors and itself, root first: lab, lab/program, lab/program/project."""
-    place = account.find("/")
-    while place != -1:
-        yield account[:place]
-        place = account.find("/", place + 1)
-    yield account
+    parts = account.split("/")
+    return tuple("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
 
 
 @dataclass(slots=True)

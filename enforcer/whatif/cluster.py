@@ -7,25 +7,26 @@ by then. Somebody looks at every look, and nothing starts in between.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Final
 
 from enforcer.backoff import not_before_s
 from enforcer.protocol import due
 from enforcer.rules import Rules, rules_of
-from enforcer.whatif.placing import Booking, booking, places
+from enforcer.whatif.placing import Room
 from enforcer.whatif.work import Running, Work
+from ledger.acts import ENFORCE
 from ledger.book import Book
 from ledger.events import EVENT
 from ledger.outcomes import Applied, Refused
-from ledger.standing import QueueEntry, queue, slots
+from ledger.standing import QueueEntry, Slots, queue, slots
 from ledger.tree import lineage
 from ledger.units import instant
 
-SOURCE = "play"
-NODE_GONE = "node_failure"
+SOURCE: Final = "play"
+NODE_GONE: Final = "node_failure"
+COMMITTED: Final = "tenure.plan.committed.v1"
 
 
 @dataclass
@@ -47,6 +48,7 @@ class Cluster:
     acts: list[Any] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     enforces: bool = True
+    plans_once: bool = True
     _said: int = 0
     _order: int = 0
 
@@ -156,6 +158,9 @@ class Cluster:
 
     def look(self) -> int | None:
         """The enforcer decides, the scheduler starts what fits; when the enforcer wants to look again."""
+        if self.plans_once and self.now_s % self.look_s:
+            self.let_in()
+            return None
         self.say("clock.ticked", at=instant(self.now_s))
         wake_s = self.enforce() if self.enforces else None
         self.schedule()
@@ -169,6 +174,7 @@ class Cluster:
         """Decide, read back, carry out, until nothing is due."""
         for run in self.running.values():
             self.save(run)
+        made = False
         for _ in range(200):
             found = due(self.book.state, self.now_s, self.rules())
             if not found.acts:
@@ -177,6 +183,9 @@ class Cluster:
                 self.acts.append(act)
                 if self.fold(act) is not None:
                     self.carry_out(act)
+            if made and self.plans_once:
+                return None
+            made = any(act.type == COMMITTED for act in found.acts)
         raise AssertionError("the enforcer does not come to an end")
 
     def carry_out(self, act: Any) -> None:
@@ -187,10 +196,8 @@ class Cluster:
                 run = self.running.get(data.job)
                 if run is not None and run.attempt == data.attempt:
                     self.order_off(run, data.how, data.grace_s)
-            case "tenure.capacity.held.v1":
-                asker = self.book.state.acts.plans[data.plan].made.asker
-                assert asker is not None
-                self.reserved[data.plan] = (asker.job, {room.node: room.gpus_milli for room in data.nodes})
+            case "tenure.plan.committed.v1" if data.asker is not None and data.mode == ENFORCE:
+                self.reserved[data.plan] = (data.asker.job, {room.node: room.gpus_milli for room in data.hosts})
             case "tenure.plan.expired.v1":
                 self.reserved.pop(data.plan, None)
             case _:
@@ -206,69 +213,51 @@ class Cluster:
 
     # ------------------------------------------------------------------ the scheduler
 
-    def room(self, work: Work) -> dict[str, int]:
-        """Milli-GPUs a job may have by node: what nobody holds, and nobody else is kept."""
-        kept: dict[str, int] = {}
-        for asker, rooms in self.reserved.values():
-            if asker != work.name and asker not in self.running:
-                for node, milli in rooms.items():
-                    kept[node] = kept.get(node, 0) + milli
-        return {
-            node: self.sizes[node] - self.held[node] - kept.get(node, 0)
-            for node, state in self.states.items()
-            if state == "available" and work.gpu_type in {"", self.types[node]}
-        }
-
     def schedule(self) -> None:
         """Start what fits, in the order of the queue."""
-        if not self._anything_fits():
+        room = Room(self)
+        if not any(room.places(work, 0) for work in self._shapes()):
             return
-        booked: dict[str, Booking | None] = {}
         started: dict[str, int] = {}
-        for entry in self.line():
+        line = queue(self.book.state)
+        limits = {pool: slots(self.book.state, pool) for pool in {entry.pool for entry in line}}
+        for entry in line:
             work = self.works.get(entry.job.job)
-            if work is None or work.name not in self.waiting or self._over_limit(entry, started):
+            if entry.ranked is None or work is None or work.name not in self.waiting or self._held_back(entry, work):
                 continue
-            if work.attempts and not entry.job.funded and not_before_s(self.book.state, work.name) > self.now_s:
+            if _over_limit(entry, limits[entry.pool], started):
                 continue
-            room = self.room(work)
-            kept = booked.get(entry.pool)
-            if kept is not None and self.now_s + work.planned_s > kept.from_s:
-                room = {node: milli - kept.rooms.get(node, 0) for node, milli in room.items()}
-            found = places(work, room)
+            found = room.places(work, work.planned_s)
+            if found is None:
+                room.book(work)
+                continue
+            self.start(work, found)
+            room.take(work, found)
+            for account in lineage(entry.job.account) if entry.job.account else ():
+                started[account] = started.get(account, 0) + work.milli
+
+    def let_in(self) -> None:
+        """Somebody left who was told to: those for whom room was made start, as soon as all of it is there."""
+        room = Room(self)
+        for asker, _ in list(self.reserved.values()):
+            found = room.places(self.works[asker], 0) if asker in self.waiting else None
             if found is not None:
-                self.start(work, found)
-                for account in lineage(entry.job.account) if entry.job.account and entry.job.funded else ():
-                    started[account] = started.get(account, 0) + work.milli
-            elif entry.pool not in booked:
-                booked[entry.pool] = booking(work, room, self.running.values(), self.now_s)
+                self.start(self.works[asker], found)
+                room.take(self.works[asker], found)
 
-    def line(self) -> Iterator[QueueEntry]:
-        """Who waits, in rank order."""
-        yield from [entry for entry in queue(self.book.state) if entry.ranked is not None]
-
-    def _anything_fits(self) -> bool:
-        """Whether anything that waits has room at all: looking at the order costs more."""
-        shapes = {
-            (work.pieces, work.piece_milli, work.apart, work.gpu_type): work for work in map(self.works.get, self.waiting)
-            if work is not None
-        }
+    def _shapes(self) -> list[Work]:
+        """What waits, one of each shape; looking at the order costs more."""
+        found = {}
         keepers = {asker for asker, _ in self.reserved.values()}
-        return any(places(work, self.room(work)) for work in shapes.values()) or bool(keepers & self.waiting.keys())
+        for name in self.waiting:
+            work = self.works[name]
+            alike = name if name in keepers else ""
+            found[work.pieces, work.piece_milli, work.apart, work.gpu_type, alike] = work
+        return list(found.values())
 
-    def _over_limit(self, entry: QueueEntry, started: dict[str, int]) -> bool:
-        """Whether it would exceed a slot limit, with what started at this look."""
-        if entry.slots:
-            return True
-        if not started or not entry.job.account or not entry.job.funded:
-            return False
-        limits = slots(self.book.state, entry.pool)
-        return any(
-            account in limits
-            and limits[account].running_milli + started.get(account, 0) + entry.job.gpus_milli
-            > limits[account].limit_milli
-            for account in lineage(entry.job.account)
-        )
+    def _held_back(self, entry: QueueEntry, work: Work) -> bool:
+        """Whether it had to leave a moment ago, and is not to start yet: unfunded work alone."""
+        return bool(work.attempts) and not entry.job.funded and not_before_s(self.book.state, work.name) > self.now_s
 
     def start(self, work: Work, placed: dict[str, int]) -> None:
         """It runs on these nodes from now on."""
@@ -286,3 +275,14 @@ class Cluster:
         for node, milli in run.places.items():
             self.held[node] = self.held.get(node, 0) + milli
         self.later(run.ends_s, "end", (run.work.name, run.attempt))
+
+
+def _over_limit(entry: QueueEntry, limits: dict[str, Slots], started: dict[str, int]) -> bool:
+    """Whether it would exceed a slot limit, with what started at this look."""
+    if not limits or not entry.job.account or not entry.job.funded:
+        return False
+    return any(
+        limit.running_milli + started.get(account, 0) + entry.job.gpus_milli > limit.limit_milli
+        for account in lineage(entry.job.account)
+        if (limit := limits.get(account)) is not None
+    )

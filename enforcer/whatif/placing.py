@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.whatif.work import ENDLESS_S, Running, Work
+
+if TYPE_CHECKING:
+    from enforcer.whatif.cluster import Cluster
 
 
 class Booking(NamedTuple):
@@ -15,18 +18,71 @@ class Booking(NamedTuple):
     rooms: Mapping[str, int]
 
 
+class Room:
+    """What is free at one look, as it is given out. By GPU type; '' is all of them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        """What nobody holds and no plan keeps; of a plan's room, its asker may have it."""
+        self._cluster = cluster
+        self._kept = {
+            asker: rooms for asker, rooms in cluster.reserved.values() if asker not in cluster.running
+        }
+        self._free = {
+            node: cluster.sizes[node] - cluster.held[node] - sum(kept.get(node, 0) for kept in self._kept.values())
+            for node, state in cluster.states.items()
+            if state == "available"
+        }
+        self._booked: dict[str, Booking | None] = {}
+        self._failed: set[tuple[int, int, bool, str, bool]] = set()
+
+    def places(self, work: Work, planned_s: int) -> dict[str, int] | None:
+        """Where it fits now, milli-GPUs by node; None if nowhere, or in the way of the first in line."""
+        own = self._kept.get(work.name)
+        booked = self._booked.get(work.gpu_type)
+        stays = booked is not None and self._cluster.now_s + planned_s > booked.from_s
+        shape = (work.pieces, work.piece_milli, work.apart, work.gpu_type, stays)
+        if own is None and shape in self._failed:
+            return None
+        room = self._of(work.gpu_type)
+        if own is not None:
+            room = {node: milli + own.get(node, 0) for node, milli in room.items()}
+        elif booked is not None and stays:
+            room = {node: milli - booked.rooms.get(node, 0) for node, milli in room.items()}
+        found = places(work, room)
+        if found is None and own is None:
+            self._failed.add(shape)
+        return found
+
+    def book(self, work: Work) -> None:
+        """It is the first that does not fit: room is kept for it."""
+        if work.gpu_type not in self._booked:
+            running = self._cluster.running.values()
+            self._booked[work.gpu_type] = booking(work, self._of(work.gpu_type), running, self._cluster.now_s)
+
+    def take(self, work: Work, found: Mapping[str, int]) -> None:
+        """It starts there."""
+        own = self._kept.pop(work.name, {})
+        for node, milli in found.items():
+            self._free[node] -= milli
+        for node, milli in own.items():
+            if node in self._free:
+                self._free[node] += milli
+
+    def _of(self, gpu_type: str) -> dict[str, int]:
+        types = self._cluster.types
+        return {node: milli for node, milli in self._free.items() if gpu_type in {"", types[node]}}
+
+
 def places(work: Work, room: Mapping[str, int]) -> dict[str, int] | None:
     """Milli-GPUs by node for all of its pieces, or None; `room` is what each node has for it, in a fixed order."""
     found: dict[str, int] = {}
-    left = work.pieces
-    for node, milli in sorted(room.items(), key=lambda one: one[1]):
-        fits = milli // work.piece_milli
-        taken = min(fits, 1 if work.apart else left, left)
-        if taken > 0:
-            found[node] = taken * work.piece_milli
-            left -= taken
-            if not left:
-                return found
+    left, piece = work.pieces, work.piece_milli
+    for milli, _, node in sorted((milli, place, node) for place, (node, milli) in enumerate(room.items()) if milli >= piece):
+        taken = 1 if work.apart else min(milli // piece, left)
+        found[node] = taken * piece
+        left -= taken
+        if not left:
+            return found
     return None
 
 

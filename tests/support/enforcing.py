@@ -37,6 +37,7 @@ class World(cluster.Cluster):
     book: Book = field(default_factory=lambda: Book(CLUSTER))
     now_s: int = START_S
     look_s: int = 420
+    plans_once: bool = False
     rebalance: bool = True
     thief: tuple[str, int] | None = None
     ran_gpu_s: Counter[str] = field(default_factory=Counter)
