@@ -21,6 +21,7 @@ from ledger.book import Book
 from ledger.events import EVENT
 from ledger.outcomes import Applied, Refused
 from ledger.standing import QueueEntry, Slots, queue, slots
+from ledger.state import CLOSING_S
 from ledger.tree import lineage
 from ledger.units import instant
 
@@ -149,6 +150,10 @@ class Cluster:
         while self.now_s < until_s:
             wake_s = self.look()
             self.go_on_to(min(until_s, max(self.now_s + 1, self.next_s(wake_s))))
+
+    def close(self) -> None:
+        """Let the book close its hours up to now; nothing else happens."""
+        self.say("clock.ticked", at=instant(self.now_s + CLOSING_S))
 
     def next_s(self, wake_s: int | None) -> int:
         """When to look next: on the grid, or when somebody has left who was told to. Not whenever time may help."""

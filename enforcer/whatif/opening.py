@@ -21,6 +21,8 @@ def opened(state: State, past: Past, mode: Literal["enforce", "paused"], look_s:
         _tell(cluster, run.work, past.before[run.work.name])
         cluster.works[run.work.name] = run.work
         run.attempt = str(run.work.attempts)
+        if run.saved_s > run.start_s:
+            cluster.say("job.checkpointed", at_s=run.saved_s, job=run.work.name, attempt=run.attempt)
         cluster.put(run)
     for turn in past.turns:
         if turn.at_s <= past.from_s:

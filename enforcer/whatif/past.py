@@ -12,6 +12,7 @@ from statistics import median_low
 from typing import Final, NamedTuple
 
 from enforcer.whatif.work import ENDLESS_S, Running, Work
+from ledger.jobs import Attempt
 from ledger.ranking import DEBUG_MAX_GPUS_MILLI, DEBUG_MAX_MIN_RUNTIME_S
 from ledger.runs import PREEMPTED, DerivedRun, funding
 from ledger.state import Derived, State
@@ -89,17 +90,16 @@ def _read_job(state: State, past: Past, name: str, derived: Derived, typical: di
     if at_start is None:
         past.coming.append((max(asks_s, past.from_s), work))
     else:
-        past.running.append(_running(work, at_start, past.from_s))
+        past.running.append(_running(work, state.jobs[name].attempts[at_start.attempt], at_start, past.from_s))
 
 
-def _running(work: Work, run: DerivedRun, from_s: int) -> Running:
+def _running(work: Work, attempt: Attempt, run: DerivedRun, from_s: int) -> Running:
     """An attempt in the middle of its life."""
     places: dict[str, int] = {}
     for node, milli, _ in run.placements:
         places[node] = places.get(node, 0) + milli
-    saved_s = run.start_s
-    if work.checkpoint_s:
-        saved_s += (from_s - run.start_s) // work.checkpoint_s * work.checkpoint_s
+    told = [at_s for at_s in attempt.checkpoints_s if run.start_s < at_s <= from_s]
+    saved_s = max(told, default=run.start_s) if work.checkpoint_s else run.start_s
     ends_s = max(run.start_s + work.left_s, from_s + 1)
     return Running(work, run.attempt, places, run.start_s, saved_s, ends_s, work.ends_as)
 

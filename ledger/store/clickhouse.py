@@ -25,7 +25,17 @@ from ledger.store.cluster import Cluster, catching_up, check_shards
 from ledger.store.columns import columns_of
 from ledger.store.errors import StoreError, answered, translated, written
 from ledger.store.migrate import migrate
-from ledger.store.protocol import AccountEntry, Limits, Samples, ShareRequest, Table, TableDifference, Value
+from ledger.store.protocol import (
+    AccountEntry,
+    Limits,
+    Samples,
+    ShareRequest,
+    Table,
+    TableDifference,
+    Value,
+    WhatIfFigure,
+    WhatIfPlan,
+)
 from ledger.store.readers import readable
 from ledger.store.sql import read
 from ledger.units import hour_ceil_s, hour_floor_s
@@ -222,6 +232,11 @@ class ClickHouse:
     def write_directory(self, accounts: Sequence[AccountEntry], requests: Sequence[ShareRequest]) -> None:
         self._insert("accounts", columns_of(AccountEntry, accounts))
         self._insert("share_requests", columns_of(ShareRequest, requests))
+
+    def write_what_if(self, figures: Sequence[WhatIfFigure], plans: Sequence[WhatIfPlan]) -> None:
+        """Plans first: they count once a figure of their seq is there."""
+        self._insert("what_if_plans", columns_of(WhatIfPlan, plans))
+        self._insert("what_ifs", columns_of(WhatIfFigure, figures))
 
     def write_samples(self, samples_: Samples) -> None:
         if len(samples_.at_s):

@@ -114,6 +114,44 @@ class ShareRequest(NamedTuple):
     occurred_us: int
 
 
+class WhatIfFigure(NamedTuple):
+    """A figure of a span as it was recorded, or as it plays without or with enforcement."""
+
+    cluster: str
+    since_s: int
+    until_s: int
+    policy: str
+    side: str
+    pool: str
+    account: str
+    figure: str
+    subject: str
+    amount: int
+    seq: int
+
+
+class WhatIfPlan(NamedTuple):
+    """A plan that enforcement would have made in a span; the tuples of victims are parallel."""
+
+    cluster: str
+    since_s: int
+    until_s: int
+    policy: str
+    plan: str
+    pool: str
+    committed_s: int
+    job: str
+    account: str
+    gpus_milli: int
+    rule: str
+    lost_gpu_ms: int
+    state: str
+    victims: tuple[str, ...]
+    victim_accounts: tuple[str, ...]
+    victim_classes: tuple[str, ...]
+    seq: int
+
+
 class Store(Protocol):
     """Keeps the log, the book's rows and the checkpoints. Every method may raise a StoreError.
 
@@ -167,6 +205,10 @@ class Store(Protocol):
 
     def write_directory(self, accounts: Sequence[AccountEntry], requests: Sequence[ShareRequest]) -> None:
         """Keep statements of the directory; the latest `occurred_us` holds."""
+        ...
+
+    def write_what_if(self, figures: Sequence[WhatIfFigure], plans: Sequence[WhatIfPlan]) -> None:
+        """Keep what a span would have been; of one span and policy the highest seq holds."""
         ...
 
     def write_samples(self, samples: Samples) -> None:

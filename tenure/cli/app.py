@@ -35,6 +35,7 @@ from tenure.cli import (
     topics,
     up,
     verify,
+    what_if,
     why_not,
     worker,
 )
@@ -102,6 +103,7 @@ app.command("enforcement-log")(enforcement_log.enforcement_log)
 app.add_typer(policy.app, name="policy")
 app.command()(metrics.metrics)
 app.command()(report.report)
+app.command("what-if")(what_if.what_if_command)
 app.command()(sql.sql)
 app.command()(verify.verify)
 app.command()(replay.replay)

@@ -9,6 +9,7 @@ from ledger.metrics import Metric, Unanswerable
 from ledger.metrics import Question as MetricQuestion
 from ledger.store.metrics import measure as ask
 from ledger.store.protocol import Store, Value
+from tenure.report.enforced import Kept
 from tenure.report.gather import rows
 from tenure.report.period import PeriodRefused
 from tenure.report.values import Lost, Offender, Question
@@ -35,18 +36,13 @@ class Measured:
     inflation: list[Metric]
     offenders: list[Offender]
     lost: list[Lost] = field(default_factory=list)
+    played: list[Kept] = field(default_factory=list)
 
 
 def measure(store: Store, question: Question) -> Measured:
     """What is measured by samples, starts and submissions over the hours of the question."""
     waits = [metric for by in CLASSES for metric in _ask(store, question, WAITS, by)]
-    asked: dict[str, Value] = {
-        "cluster": question.cluster,
-        "pool": question.pool,
-        "account": question.account,
-        "from_s": question.from_s,
-        "until_s": question.until_s,
-    }
+    asked = _span(question) | {"pool": question.pool, "account": question.account}
     worst = store.query("report_pack_offenders", asked | {"limit": OFFENDERS})
     return Measured(
         _ask(store, question, USE),
@@ -55,7 +51,12 @@ def measure(store: Store, question: Question) -> Measured:
         _ask(store, question, INFLATION),
         rows(Offender, worst),
         rows(Lost, store.query("report_pack_losses", asked)),
+        rows(Kept, store.query("what_if_kept", {**_span(question), "policy": ""})),
     )
+
+
+def _span(question: Question) -> dict[str, Value]:
+    return {"cluster": question.cluster, "from_s": question.from_s, "until_s": question.until_s}
 
 
 def _ask(store: Store, question: Question, metrics: tuple[str, ...], *by: str) -> list[Metric]:

@@ -13,6 +13,7 @@ from tenure.report.charts import Chart
 from tenure.report.corrected import corrections_section, effect_section, refusals_section, warnings_section
 from tenure.report.decided import changes_section, requests_section
 from tenure.report.efficiency import efficiency_sections, usage
+from tenure.report.enforced import enforcement_sections
 from tenure.report.gather import Gathered
 from tenure.report.lost import losses_section
 from tenure.report.measure import Measured
@@ -86,6 +87,7 @@ def pack(gathered: Gathered, measured: Measured) -> Pack:
         accounts_section(question, lines),
         *efficiency_sections(question, measured),
         losses_section(question, measured.lost),
+        *enforcement_sections(question, measured.played),
         requests_section(question, gathered.requests, gathered.decisions),
         changes_section(question, gathered.shares, gathered.grants, gathered.decisions),
         corrections_section(question, gathered.corrections),

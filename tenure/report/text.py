@@ -28,7 +28,12 @@ Row = dict[str, Cell]
 def render(pack: Pack) -> RenderableType:
     """The whole pack."""
     question = pack.header.question
-    return Group(_header(pack.header), *(_section(question, pack.header.pools, found) for found in pack.sections))
+    return Group(_header(pack.header), rendered(question, pack.header.pools, pack.sections))
+
+
+def rendered(question: Question, pools: Sequence[str], found: Iterable[Section]) -> RenderableType:
+    """Some sections by themselves."""
+    return Group(*(_section(question, pools, one) for one in found if one.rows or one.empty))
 
 
 def plain(pack: Pack, *, width: int = 100, sections: Iterable[str] = ()) -> str:
