@@ -130,9 +130,7 @@ def _add_up(sums: dict[str, list[int]], state: State, pool: str, weights: Iterab
                 found[2] += claim * counts
 
 
-def _closed(
-    state: State, pool: str, how: Weighting, weights: list[tuple[int, int]]
-) -> dict[str, tuple[int, int]]:
+def _closed(state: State, pool: str, how: Weighting, weights: list[tuple[int, int]]) -> dict[str, tuple[int, int]]:
     """(used, claim) by account over the closed hours that count. Kept: they change by the hour, and are asked often."""
     key = (state.revised, how, hour_floor_s(state.ticked_s), state.closed_until_s, state.kept_from_s)
     known = state.summed.get(pool)

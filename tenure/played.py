@@ -22,9 +22,22 @@ class Line(NamedTuple):
 
 def figure_rows(found: WhatIf) -> list[WhatIfFigure]:
     """Every figure of every side."""
-    head = (found.cluster, found.from_s, found.until_s, found.policy)
     return [
-        WhatIfFigure(*head, side, *line, found.seq) for side, figures in found.sides.items() for line in _lines(figures)
+        WhatIfFigure(
+            found.cluster,
+            found.from_s,
+            found.until_s,
+            found.policy,
+            side,
+            line.pool,
+            line.account,
+            line.figure,
+            line.subject,
+            line.amount,
+            found.seq,
+        )
+        for side, figures in found.sides.items()
+        for line in _lines(figures)
     ]
 
 
@@ -60,10 +73,10 @@ def _lines(figures: Figures) -> Iterator[Line]:
         yield Line(pool, account, "delivered_gpu_ms", "", line.delivered)
         yield Line(pool, account, "met_gpu_ms", "", line.met)
         yield Line(pool, account, "unfunded_gpu_ms", "", line.unfunded)
-    for name, pool in sorted(figures.pools.items()):
-        yield Line(name, "", "capacity_gpu_ms", "", pool.capacity)
-        yield Line(name, "", "available_gpu_ms", "", pool.available)
-        yield Line(name, "", "occupied_gpu_ms", "", pool.occupied)
+    for name, sums in sorted(figures.pools.items()):
+        yield Line(name, "", "capacity_gpu_ms", "", sums.capacity)
+        yield Line(name, "", "available_gpu_ms", "", sums.available)
+        yield Line(name, "", "occupied_gpu_ms", "", sums.occupied)
     for class_, waits in figures.waits.items():
         yield Line("", "", "started_jobs", class_, len(waits.started_s))
         yield Line("", "", "never_started_jobs", class_, waits.never)

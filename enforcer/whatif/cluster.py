@@ -7,9 +7,11 @@ by then. Somebody looks at every look, and nothing starts in between.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush
-from typing import Any, Final
+from typing import Final, cast
 
 from enforcer.backoff import not_before_s
 from enforcer.protocol import due
@@ -18,7 +20,7 @@ from enforcer.whatif.placing import Room
 from enforcer.whatif.work import Running, Work
 from ledger.acts import ENFORCE
 from ledger.book import Book
-from ledger.events import EVENT
+from ledger.events import EVENT, Act, ClusterEvent, PlanCommitted, PlanExpired, PreemptionIssued
 from ledger.outcomes import Applied, Refused
 from ledger.standing import QueueEntry, Slots, queue, slots
 from ledger.state import CLOSING_S
@@ -27,12 +29,11 @@ from ledger.units import instant
 
 SOURCE: Final = "play"
 NODE_GONE: Final = "node_failure"
-COMMITTED: Final = "tenure.plan.committed.v1"
 
 
 @dataclass
 class Cluster:
-    """The cluster as it is, and its book. `agenda` is what happens by itself: (when, order, what, about whom)."""
+    """The cluster as it is, and its book. `agenda` is what happens by itself: (when, order, what)."""
 
     book: Book
     now_s: int
@@ -45,8 +46,8 @@ class Cluster:
     waiting: dict[str, None] = field(default_factory=dict)
     held: dict[str, int] = field(default_factory=dict)
     reserved: dict[str, tuple[str, dict[str, int]]] = field(default_factory=dict)
-    agenda: list[tuple[int, int, str, Any]] = field(default_factory=list)
-    acts: list[Any] = field(default_factory=list)
+    agenda: list[tuple[int, int, Callable[[], None]]] = field(default_factory=list)
+    acts: list[Act] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     enforces: bool = True
     plans_once: bool = True
@@ -55,14 +56,18 @@ class Cluster:
 
     # ------------------------------------------------------------------ saying
 
-    def say(self, kind: str, /, at_s: int | None = None, **data: Any) -> None:
-        """An event into the book, of now unless an earlier instant is told."""
-        self._said += 1
-        time = instant(self.now_s if at_s is None else at_s)
-        envelope = {"type": f"tenure.{kind}.v1", "id": f"e{self._said}", "source": SOURCE, "time": time}
-        self.fold(EVENT.validate_python(envelope | {"data": {"cluster": self.book.state.cluster} | data}))
+    def say(self, kind: str, /, **data: object) -> None:
+        """An event of now into the book."""
+        self.say_of(self.now_s, kind, **data)
 
-    def fold(self, event: Any) -> Applied | None:
+    def say_of(self, at_s: int, kind: str, /, **data: object) -> None:
+        """An event of an earlier instant."""
+        self._said += 1
+        envelope = {"type": f"tenure.{kind}.v1", "id": f"e{self._said}", "source": SOURCE, "time": instant(at_s)}
+        event = EVENT.validate_python(envelope | {"data": {"cluster": self.book.state.cluster} | data})
+        self.fold(cast("ClusterEvent", event))
+
+    def fold(self, event: ClusterEvent) -> Applied | None:
         """What the book made of it."""
         outcome = self.book.apply(event, self.now_s, last_tick=False)
         self.book.take()
@@ -72,10 +77,10 @@ class Cluster:
 
     # ------------------------------------------------------------------ what happens by itself
 
-    def later(self, at_s: int, what: str, whom: Any) -> None:
-        """`what` (submit, end, withdraw, turn) happens at an instant; of one instant, in the order it was told."""
+    def later(self, at_s: int, happens: Callable[[], None]) -> None:
+        """Something happens at an instant; of one instant, in the order it was told."""
         self._order += 1
-        heappush(self.agenda, (at_s, self._order, what, whom))
+        heappush(self.agenda, (at_s, self._order, happens))
 
     def submit(self, work: Work) -> None:
         """It waits from now on."""
@@ -83,12 +88,11 @@ class Cluster:
         self.waiting[work.name] = None
         self.say("job.submitted", **work.submission())
         if work.withdrawn_s is not None:
-            self.later(work.withdrawn_s, "withdraw", work.name)
+            self.later(work.withdrawn_s, partial(self.withdraw, work.name))
 
-    def turn(self, told: tuple[str, str, int, str]) -> None:
-        """(node, GPU type, milli-GPUs, state) from now on; one that is down or gone ends what runs on it."""
-        node, kind, milli, state = told
-        self.types[node], self.sizes[node], self.states[node] = kind, milli, state
+    def turn(self, node: str, gpu_type: str, milli: int, state: str) -> None:
+        """A node is so from now on; one that is down or gone ends what runs on it."""
+        self.types[node], self.sizes[node], self.states[node] = gpu_type, milli, state
         self.held.setdefault(node, 0)
         if state == "down" or not milli:
             for run in [run for run in self.running.values() if node in run.places]:
@@ -101,10 +105,9 @@ class Cluster:
             del self.waiting[name]
             self.say("job.ended", job=name, outcome="cancelled")
 
-    def end_due(self, told: tuple[str, str]) -> None:
+    def end_due(self, run: Running) -> None:
         """The attempt ends, if it still runs and nothing moved its end."""
-        run = self.running.get(told[0])
-        if run is not None and run.attempt == told[1] and run.ends_s <= self.now_s:
+        if self.running.get(run.work.name) is run and run.ends_s <= self.now_s:
             self.end(run)
 
     def end(self, run: Running) -> None:
@@ -124,22 +127,14 @@ class Cluster:
         every_s = run.work.checkpoint_s
         if every_s and self.now_s - run.saved_s >= every_s:
             run.saved_s += (self.now_s - run.saved_s) // every_s * every_s
-            self.say("job.checkpointed", at_s=run.saved_s, job=run.work.name, attempt=run.attempt)
+            self.say_of(run.saved_s, "job.checkpointed", job=run.work.name, attempt=run.attempt)
 
     def go_on_to(self, at_s: int) -> None:
         """Everything on the agenda up to an instant, each at its own."""
         while self.agenda and self.agenda[0][0] <= at_s:
-            due_s, _, what, whom = heappop(self.agenda)
+            due_s, _, happens = heappop(self.agenda)
             self.now_s = max(self.now_s, due_s)
-            match what:
-                case "submit":
-                    self.submit(whom)
-                case "end":
-                    self.end_due(whom)
-                case "withdraw":
-                    self.withdraw(whom)
-                case _:
-                    self.turn(whom)
+            happens()
         self.now_s = at_s
 
     # ------------------------------------------------------------------ looking
@@ -190,21 +185,21 @@ class Cluster:
                     self.carry_out(act)
             if made and self.plans_once:
                 return None
-            made = any(act.type == COMMITTED for act in found.acts)
+            made = any(isinstance(act, PlanCommitted) for act in found.acts)
         raise AssertionError("the enforcer does not come to an end")
 
-    def carry_out(self, act: Any) -> None:
+    def carry_out(self, act: Act) -> None:
         """What a scheduler does when it is told."""
-        data = act.data
-        match act.type:
-            case "tenure.preemption.issued.v1":
-                run = self.running.get(data.job)
-                if run is not None and run.attempt == data.attempt:
-                    self.order_off(run, data.how, data.grace_s)
-            case "tenure.plan.committed.v1" if data.asker is not None and data.mode == ENFORCE:
-                self.reserved[data.plan] = (data.asker.job, {room.node: room.gpus_milli for room in data.hosts})
-            case "tenure.plan.expired.v1":
-                self.reserved.pop(data.plan, None)
+        match act:
+            case PreemptionIssued(data=order):
+                run = self.running.get(order.job)
+                if run is not None and run.attempt == order.attempt:
+                    self.order_off(run, order.how, order.grace_s)
+            case PlanCommitted(data=made):
+                if made.asker is not None and made.mode == ENFORCE:
+                    self.reserved[made.plan] = (made.asker.job, {room.node: room.gpus_milli for room in made.hosts})
+            case PlanExpired(data=over):
+                self.reserved.pop(over.plan, None)
             case _:
                 pass
 
@@ -214,7 +209,7 @@ class Cluster:
         if leaves_s < run.ends_s:
             run.ends_s, run.how = leaves_s, how
             run.outcome = "requeued" if how == "requeue" else "cancelled"
-            self.later(leaves_s, "end", (run.work.name, run.attempt))
+            self.later(leaves_s, partial(self.end_due, run))
 
     # ------------------------------------------------------------------ the scheduler
 
@@ -279,7 +274,7 @@ class Cluster:
         self.running[run.work.name] = run
         for node, milli in run.places.items():
             self.held[node] = self.held.get(node, 0) + milli
-        self.later(run.ends_s, "end", (run.work.name, run.attempt))
+        self.later(run.ends_s, partial(self.end_due, run))
 
 
 def _over_limit(entry: QueueEntry, limits: dict[str, Slots], started: dict[str, int]) -> bool:

@@ -68,7 +68,7 @@ class WhatIf:
 
 
 def what_if(
-    state: State, from_s: int, until_s: int, look_s: int = LOOK_S, told: Callable[[int], None] = lambda days: None
+    state: State, from_s: int, until_s: int, look_s: int = LOOK_S, told: Callable[[int], None] | None = None
 ) -> WhatIf:
     """Play [from, until), whole hours that are closed and kept, twice; `told` of each day played. Raises Refused."""
     _check(state, from_s, until_s)
@@ -106,13 +106,14 @@ def _check(state: State, from_s: int, until_s: int) -> None:
 
 
 def _played(
-    state: State, from_s: int, until_s: int, look_s: int, told: Callable[[int], None], *, enforces: bool
+    state: State, from_s: int, until_s: int, look_s: int, told: Callable[[int], None] | None, *, enforces: bool
 ) -> Cluster:
     """The past played to the end of its last hour, which is then closed."""
     cluster = opened(state, read(state, from_s, until_s), "enforce" if enforces else "paused", look_s)
     while cluster.now_s < until_s:
         cluster.play(min(until_s, cluster.now_s + DAY_S))
-        told(1)
+        if told is not None:
+            told(1)
     cluster.close()
     return cluster
 

@@ -1,4 +1,4 @@
-"""What a book says of a span, in the figures a what-if compares: the same of what was recorded and of every play. Pure."""
+"""What a book says of a span, in the figures a what-if compares; of the recorded and of every play alike. Pure."""
 
 from __future__ import annotations
 

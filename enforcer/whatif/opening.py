@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 from enforcer.whatif.cluster import Cluster
@@ -22,22 +23,22 @@ def opened(state: State, past: Past, mode: Literal["enforce", "paused"], look_s:
         cluster.works[run.work.name] = run.work
         run.attempt = str(run.work.attempts)
         if run.saved_s > run.start_s:
-            cluster.say("job.checkpointed", at_s=run.saved_s, job=run.work.name, attempt=run.attempt)
+            cluster.say_of(run.saved_s, "job.checkpointed", job=run.work.name, attempt=run.attempt)
         cluster.put(run)
     for turn in past.turns:
         if turn.at_s <= past.from_s:
-            cluster.turn(turn[1:])
+            cluster.turn(*turn[1:])
         else:
-            cluster.later(turn.at_s, "turn", turn[1:])
+            cluster.later(turn.at_s, partial(cluster.turn, *turn[1:]))
     for at_s, work in past.coming:
         if work.name in past.before:
             _tell(cluster, work, past.before[work.name])
             cluster.works[work.name] = work
             cluster.waiting[work.name] = None
             if work.withdrawn_s is not None:
-                cluster.later(work.withdrawn_s, "withdraw", work.name)
+                cluster.later(work.withdrawn_s, partial(cluster.withdraw, work.name))
         else:
-            cluster.later(at_s, "submit", work)
+            cluster.later(at_s, partial(cluster.submit, work))
     return cluster
 
 
@@ -61,12 +62,10 @@ def _book(state: State, past: Past, mode: str) -> QuietBook:
 def _tell(cluster: Cluster, work: Work, runs: list[DerivedRun]) -> None:
     """What became of work before the span, run by run."""
     asked_s = min(run.start_s for run in runs)
-    cluster.say("job.submitted", at_s=asked_s, **work.submission())
+    cluster.say_of(asked_s, "job.submitted", **work.submission())
     for number, run in enumerate(runs, 1):
         placed = [{"node": node, "gpus_milli": milli} for node, milli, _ in run.placements]
-        cluster.say("job.started", at_s=run.start_s, job=work.name, attempt=str(number), placements=placed)
+        cluster.say_of(run.start_s, "job.started", job=work.name, attempt=str(number), placements=placed)
         if run.end_s <= cluster.now_s:
             ends = {"job": work.name, "attempt": str(number), "outcome": run.outcome}
-            cluster.say("job.ended", at_s=run.end_s, **ends)
-
-
+            cluster.say_of(run.end_s, "job.ended", **ends)

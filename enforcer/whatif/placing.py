@@ -24,9 +24,7 @@ class Room:
     def __init__(self, cluster: Cluster) -> None:
         """What nobody holds and no plan keeps; of a plan's room, its asker may have it."""
         self._cluster = cluster
-        self._kept = {
-            asker: rooms for asker, rooms in cluster.reserved.values() if asker not in cluster.running
-        }
+        self._kept = {asker: rooms for asker, rooms in cluster.reserved.values() if asker not in cluster.running}
         self._free = {
             node: cluster.sizes[node] - cluster.held[node] - sum(kept.get(node, 0) for kept in self._kept.values())
             for node, state in cluster.states.items()
@@ -77,7 +75,9 @@ def places(work: Work, room: Mapping[str, int]) -> dict[str, int] | None:
     """Milli-GPUs by node for all of its pieces, or None; `room` is what each node has for it, in a fixed order."""
     found: dict[str, int] = {}
     left, piece = work.pieces, work.piece_milli
-    for milli, _, node in sorted((milli, place, node) for place, (node, milli) in enumerate(room.items()) if milli >= piece):
+    for milli, _, node in sorted(
+        (milli, place, node) for place, (node, milli) in enumerate(room.items()) if milli >= piece
+    ):
         taken = 1 if work.apart else min(milli // piece, left)
         found[node] = taken * piece
         left -= taken

@@ -93,6 +93,7 @@ def _next(state: State, job: str, place: wiring.Place) -> None:
         f"explain {job}",
         f"shares show {next(iter(state.shares.revisions))[1]}",
         "report --last 7d",
+        "what-if --last 7d",
         "sql 'SELECT user, sum(held_gpu_ms) / 3600000 AS gpu_hours FROM report_runs GROUP BY user'",
         "doctor",
     ):

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from enforcer.rules import Rules
@@ -38,6 +39,7 @@ class World(cluster.Cluster):
     now_s: int = START_S
     look_s: int = 420
     plans_once: bool = False
+    acts: list[Any] = field(default_factory=list)
     rebalance: bool = True
     thief: tuple[str, int] | None = None
     ran_gpu_s: Counter[str] = field(default_factory=Counter)
@@ -55,7 +57,7 @@ class World(cluster.Cluster):
     def play_on(self, until_s: int, works: list[Work]) -> None:
         """On to an instant; works are submitted when their time comes."""
         for one in sorted(works, key=lambda w: w.from_s):
-            self.later(START_S + one.from_s, "submit", one)
+            self.later(START_S + one.from_s, partial(self.submit, one))
         self.play(until_s)
 
     def next_s(self, wake_s: int | None) -> int:

@@ -33,7 +33,7 @@ class Play:
 
     def _policy(self, words: list[str]) -> None:
         values: dict[str, Any] = dict(word.split("=") for word in words)
-        opening = {} if self.world.book.state.hours else {"opens_at": instant(START_S)}
+        opening: dict[str, object] = {} if self.world.book.state.hours else {"opens_at": instant(START_S)}
         self.world.say("policy.set", author="ann", **opening, **values)
 
     def _nodes(self, words: list[str]) -> None:
@@ -75,14 +75,16 @@ class Play:
     def _work(self, words: list[str]) -> Work:
         name, _, account, shape, *rest = words
         pieces, gpus = map(int, shape.split("x"))
-        flags = {flag: flag in rest for flag in FLAGS}
+        flags: dict[str, Any] = {flag: flag in rest for flag in FLAGS}
         rest = [word for word in rest if word not in FLAGS]
         given = dict(zip(rest[::2], rest[1::2], strict=True))
         times = {"min": "min_runtime_s", "checkpoint": "checkpoint_s", "length": "left_s", "leaves": "leaves_s"}
         fields: dict[str, Any] = {times[key]: seconds(value) for key, value in given.items() if key in times}
         fields["from_s"] = seconds(given.get("from", "0s"))
         fields.setdefault("min_runtime_s", 0)
-        return Work(name, f"lab/{account}", pieces, gpus * GPU_MILLI, kind=given.get("kind", "batch"), **flags, **fields)
+        return Work(
+            name, f"lab/{account}", pieces, gpus * GPU_MILLI, kind=given.get("kind", "batch"), **flags, **fields
+        )
 
     def _thief(self, words: list[str]) -> None:
         """`thief takes n1 8 when a node is kept`: somebody past the scheduler is faster than the asker."""

@@ -32,9 +32,7 @@ def told(*more: object) -> State:
         say("job.submitted", FROM, job="u", user="ann", gpus_milli=8000, resumable=True),
         say("job.started", FROM, job="u", attempt="1", placements=EIGHT),
         *(say("job.checkpointed", f"{h:02}:{m:02}", job="u", attempt="1") for h in range(8, 14) for m in (0, 30)),
-        say(
-            "job.submitted", "09:05", job="f", user="bob", account="lab/a", gpus_milli=8000, min_runtime_s=2 * HOUR_S
-        ),
+        say("job.submitted", "09:05", job="f", user="bob", account="lab/a", gpus_milli=8000, min_runtime_s=2 * HOUR_S),
         say("job.ended", "14:00", job="u", attempt="1", outcome="succeeded"),
         say("job.started", "14:00", job="f", attempt="1", placements=EIGHT),
         say("job.ended", "16:00", job="f", attempt="1", outcome="succeeded"),
@@ -122,7 +120,9 @@ def test_a_failed_node_ends_what_runs_on_it():
     assert found.sides[WITHOUT].waits["funded batch"].started_s == [s("10:00") - s("09:05")]
 
 
-@pytest.mark.parametrize(("since", "until"), [("07:00", "18:00"), ("08:00", "19:00"), ("08:30", "18:00"), ("12:00", "12:00")])
+@pytest.mark.parametrize(
+    ("since", "until"), [("07:00", "18:00"), ("08:00", "19:00"), ("08:30", "18:00"), ("12:00", "12:00")]
+)
 def test_what_cannot_be_played_is_refused(since: str, until: str):
     with pytest.raises(Refused):
         what_if(told(), s(since), s(until))
