@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ledger.rows import Decision, Grant, Job, NodeHour, OpenHour, Plan, Preemption, Remark, Share
-from ledger.store.protocol import Store
+from ledger.store.protocol import Store, WhatIfFigure, WhatIfPlan
 from ledger.units import FOREVER_S
 from tests.contract.store.rows import (
     HOUR_S,
@@ -294,3 +294,47 @@ def test_an_open_hour_is_stale_once_its_hour_is_closed(store: Store):
     store.write("g1", tables_of(open_hour(HOUR_S, 1, "lab/a"), open_hour(HOUR_S, 1, "lab/b")))
     store.write("g1", tables_of(account_hour("lab/a", 2, owed_gpu_ms=5), cluster_hour(2)))
     assert rows(store, "report_live_account_hours", *LIVE) == [("lab/a", utc(HOUR_S), 5, False)]
+
+
+def what_if(side: str, amount: int, seq: int = 1, **given: Any) -> WhatIfFigure:
+    told: dict[str, Any] = {
+        "cluster": "c",
+        "since_s": HOUR_S,
+        "until_s": HOUR_S + 86400,
+        "policy": "p",
+        "side": side,
+        "pool": "h100",
+        "account": "lab/a",
+        "figure": "owed_gpu_ms",
+        "subject": "",
+        "amount": amount,
+        "seq": seq,
+    }
+    return WhatIfFigure(**told | given)
+
+
+def what_if_plan(plan: str, seq: int = 1) -> WhatIfPlan:
+    head = ("c", HOUR_S, HOUR_S + 86400, "p", plan, "h100", HOUR_S + 600, "7", "lab/a", 8000, "R0", 5, "asker_started")
+    return WhatIfPlan(*head, ("3/1", "4/1"), ("", "lab/b"), ("unfunded", "over"), seq)
+
+
+def test_of_a_span_only_what_was_played_last_counts(store: Store):
+    """Played again, it has fewer figures and other plans: what is no longer said is gone. Another policy is another."""
+    store.write_what_if([what_if("with", 1), what_if("without", 2)], [what_if_plan("P")])
+    store.write_what_if([what_if("with", 9, policy="q")], [])
+    store.write_what_if([what_if("with", 3, seq=2)], [what_if_plan("Q", seq=2)])
+    assert rows(store, "report_what_ifs", "policy", "side", "amount") == [("p", "with", 3), ("q", "with", 9)]
+    plans = rows(store, "report_what_if_plans", "plan", "victims", "victim_accounts", "victim_classes")
+    assert plans == [("Q", ["3/1", "4/1"], ["", "lab/b"], ["unfunded", "over"])]
+
+
+def test_the_longest_span_of_a_period_is_shown(store: Store):
+    store.write_what_if([what_if("with", 1)], [])
+    store.write_what_if([what_if("with", 2, until_s=HOUR_S + 3600), what_if("with", 3, until_s=HOUR_S + 90_000)], [])
+
+    def kept(hours: int, policy: str = "") -> list[Any]:
+        span = {"cluster": "c", "from_s": HOUR_S, "until_s": HOUR_S + hours * 3600, "policy": policy}
+        return [row[-1] for row in store.query("what_if_kept", span).rows]
+
+    assert [kept(hours) for hours in (0, 1, 23, 24, 25, 99)] == [[], [2], [2], [1], [3], [3]]
+    assert kept(99, "another") == []

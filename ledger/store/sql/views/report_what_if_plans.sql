@@ -23,7 +23,7 @@ FROM what_if_plans AS t FINAL
 INNER JOIN
 (
     SELECT cluster, since, until, policy, max(seq) AS last_seq
-    FROM what_ifs
+    FROM what_ifs FINAL
     GROUP BY cluster, since, until, policy
 ) AS l ON l.cluster = t.cluster AND l.since = t.since AND l.until = t.until AND l.policy = t.policy
 WHERE t.seq = l.last_seq;
