@@ -9,6 +9,9 @@ from tests.e2e.cli.driver import many
 pytestmark = pytest.mark.timeout(300)  # the first test of a process waits for the demo, on busy cores
 
 SPAN = ["--from", "2026-09-03T18:00", "--to", "2026-09-04"]
+RECORDED = """
+    SELECT account, subject, amount FROM report_what_ifs WHERE side = 'recorded' AND figure = 'lost_gpu_ms'
+"""
 PLAYING = "Playing 1 day twice"
 
 
@@ -62,7 +65,7 @@ def test_what_is_recorded_settles_with_the_losses_of_the_book(copy: Path):
             [
                 "sql",
                 "--json",
-                "SELECT account, subject, amount FROM report_what_ifs WHERE side = 'recorded' AND figure = 'lost_gpu_ms'",
+                RECORDED,
             ],
             ["sql", "--json", lost],
         ],
