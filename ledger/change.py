@@ -53,7 +53,8 @@ class Change:
     def write(self, writer: Writer, event: ClusterEvent) -> None:
         """All of it as rows under the event as their cause."""
         cause = cause_of(event.source, event.id, writer.state.seq)
-        writer.state.revised += 1
+        if self.accounts or self.pools:
+            writer.state.revised += 1
         if any(any(legs.values()) for legs in self.legs.values()) or self.accounts:
             writer.correction(event, cause, *self._span(), self._moved_gpu_ms())
         for hour_s, legs in self.legs.items():
