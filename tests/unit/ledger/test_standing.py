@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ledger.book import Book
 from ledger.events import EVENT, ClockTicked, ClusterEvent, JobSubmitted, SharesSet
+from ledger.facts import decode, encode
 from ledger.hourly import hour_book
 from ledger.hours import CHARGED, CLAIM, COMMITMENT, GRANT, REFUNDED
 from ledger.outcomes import Refused
@@ -28,6 +29,7 @@ from ledger.standing import (
     protection,
     queue,
     running,
+    slots,
     standing,
     weighting,
 )
@@ -379,3 +381,25 @@ def test_the_queue_of_any_log_is_in_order_and_names_its_reasons(seed: int):
                 ranked.setdefault(entry.pool, set()).add(entry.job.job)
         assert ranked == waiting
     assert isinstance(weighting(book.state), Sliding | Decay)
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_what_is_kept_between_looks_is_what_a_fresh_look_finds(seed: int):
+    """Asked after every event, late ones and decisions among them, against a book that was just read from its bytes."""
+    book = Book("c")
+    for place, event in enumerate(seeded_log(seed, hours=12, jobs=20)):
+        book.apply(cast("ClusterEvent", event), epoch_s(recorded(event)))
+        book.take()
+        asked = _answers(book)
+        if place % 7 == 0:
+            fresh = Book(book.state.cluster)
+            fresh.resume(decode(encode(book.state)))
+            assert asked == _answers(fresh)
+
+
+def _answers(book: Book) -> tuple[Any, ...]:
+    state = book.state
+    pools = sorted(state.health_at(state.ticked_s))
+    runs = sorted(running(state), key=lambda run: run.run)
+    return queue(state), {pool: (standing(state, pool), slots(state, pool)) for pool in pools}, runs
