@@ -33,7 +33,7 @@ def a_morning() -> Logged:
 
     `free` yields to `urgent`, `sweep` to `small`; then the others wait, each for a reason of its own.
     """
-    world = Logged(step_s=300)
+    world = Logged(look_s=300)
     world.say("policy.set", author="ann", enforcement="observe", grace_s=60, reason="see first what it would do")
     for name in ("n1", "n2"):
         world.add_node(name, 8)
@@ -44,28 +44,28 @@ def a_morning() -> Logged:
     ]
     world.say("shares.set", author="ann", parent="lab", children=shares, expected_revision=0)
     early = [
-        Work("sweep", "lab/b", 1, 8, HOUR_S, resumable=True, checkpoint_s=1800),
-        Work("free", "lab/c", 1, 8, 0),
-        Work("urgent", "lab/a", 1, 8, HOUR_S, from_s=30 * MINUTE_S, length_s=3 * HOUR_S),
+        Work("sweep", "lab/b", 1, 8_000, HOUR_S, resumable=True, checkpoint_s=1800),
+        Work("free", "lab/c", 1, 8_000, 0),
+        Work("urgent", "lab/a", 1, 8_000, HOUR_S, from_s=30 * MINUTE_S, left_s=3 * HOUR_S),
     ]
-    world.play(START_S + 90 * MINUTE_S, early)
+    world.play_on(START_S + 90 * MINUTE_S, early)
     world.say("policy.set", author="ann", enforcement="enforce", reason="the plans of the morning were right")
     later = [
-        Work("gang", "lab/a", 2, 8, 2 * HOUR_S, from_s=2 * HOUR_S, resumable=True),
-        Work("small", "lab/c", 1, 2, HOUR_S, from_s=3 * HOUR_S),
-        Work("late", "lab/a", 1, 8, 4 * HOUR_S, from_s=5 * HOUR_S),
+        Work("gang", "lab/a", 2, 8_000, 2 * HOUR_S, from_s=2 * HOUR_S, resumable=True),
+        Work("small", "lab/c", 1, 2_000, HOUR_S, from_s=3 * HOUR_S),
+        Work("late", "lab/a", 1, 8_000, 4 * HOUR_S, from_s=5 * HOUR_S),
     ]
-    world.play(START_S + 5 * HOUR_S + 10 * MINUTE_S, later)
+    world.play_on(START_S + 5 * HOUR_S + 10 * MINUTE_S, later)
     return world
 
 
 def and_who_waits(world: Logged) -> Logged:
     """Jobs that have just come, and the next tick."""
     for work in (
-        Work("spare", "lab/c", 1, 8, 0),
-        Work("fresh", "lab/b", 1, 8, HOUR_S),
-        Work("more", "lab/c", 1, 4, HOUR_S),
-        Work("wide", "lab/a", 3, 8, HOUR_S),
+        Work("spare", "lab/c", 1, 8_000, 0),
+        Work("fresh", "lab/b", 1, 8_000, HOUR_S),
+        Work("more", "lab/c", 1, 4_000, HOUR_S),
+        Work("wide", "lab/a", 3, 8_000, HOUR_S),
     ):
         world.submit(work)
     world.now_s += 20

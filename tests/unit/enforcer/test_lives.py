@@ -119,7 +119,7 @@ CONTRACT_S = 2 * HOUR_S
 def constant_demand(seed: int) -> World:
     """Endless work that saves itself and is wanted all the time, twice as much as there is room for."""
     dice = random.Random(seed)
-    world = World(step_s=1800)
+    world = World(look_s=1800)
     world.say("policy.set", author="ann", enforcement="enforce")
     world.add_node("n0", 8)
     world.add_node("n1", 8)
@@ -128,8 +128,8 @@ def constant_demand(seed: int) -> World:
     for n in range(8):
         gpus, pieces = dice.choice((2, 4, 8)), dice.choice((1, 1, 2))
         account = ("lab/a", "lab/b")[n % 2]
-        world.submit(Work(f"j{n}", account, pieces, gpus, CONTRACT_S, resumable=True, checkpoint_s=1800))
-    world.play(START_S + 48 * HOUR_S, [])
+        world.submit(Work(f"j{n}", account, pieces, gpus * 1000, CONTRACT_S, resumable=True, checkpoint_s=1800))
+    world.play(START_S + 48 * HOUR_S)
     return world
 
 

@@ -31,7 +31,7 @@ TYPICAL = [
 def past(*events: object, since: str = "08:00", until: str = "18:00") -> Past:
     book = Book(CLUSTER)
     for event in [*small_cluster(), *events, tick("18:05")]:
-        book.apply(event, s("18:05"))  # type: ignore[arg-type]
+        book.apply(event, s("18:05"))
     book.take()
     return read(book.state, s(since), s(until))
 
