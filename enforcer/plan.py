@@ -68,19 +68,22 @@ class Plan:
     lost_gpu_ms: int
 
 
-def plan(snapshot: Snapshot, rules: Rules, most: int | None = None) -> tuple[tuple[Plan, ...], tuple[Refusal, ...]]:
+def plan(
+    snapshot: Snapshot, rules: Rules, most: int | None = None, until: str | None = None
+) -> tuple[tuple[Plan, ...], tuple[Refusal, ...]]:
     """The plans for a pool at an instant, in the order of the askers, and why the others get none.
 
-    With `most`, askers after so many plans are not looked at, and what is closed to the others is not counted.
+    With `most`, askers after so many plans are not looked at; with `until`, those after that job. What is closed to
+    others than that job is then not counted.
     """
     plans: list[Plan] = []
     refused: list[Refusal] = []
-    brief = most is not None
-    desk = _Desk(snapshot, rules, brief=brief)
-    for asker in snapshot.askers:
+    brief = most is not None or until is not None
+    desk = _Desk(snapshot, rules)
+    for asker in _up_to(snapshot.askers, until):
         if len(plans) == most:
             break
-        found = desk.ask(asker)
+        found = desk.ask(asker, brief=brief and asker.job != until)
         if isinstance(found, Refusal):
             refused.append(found)
             if found.name != "fits":
@@ -90,29 +93,32 @@ def plan(snapshot: Snapshot, rules: Rules, most: int | None = None) -> tuple[tup
         else:
             plans.append(found)
             room, gone = found.hosts, tuple(v.unit for v in found.victims)
-        desk = _Desk(promised(desk.snapshot, asker, taken(asker, room), gone), rules, brief=brief)
+        desk = _Desk(promised(desk.snapshot, asker, taken(asker, room), gone), rules)
     return tuple(plans), tuple(refused)
+
+
+def _up_to(askers: tuple[Asker, ...], job: str | None) -> tuple[Asker, ...]:
+    return next((askers[:place] for place, asker in enumerate(askers, 1) if asker.job == job), askers)
 
 
 class _Desk:
     """Askers before one snapshot: what one is refused for, others that ask for the same are, too."""
 
-    def __init__(self, snapshot: Snapshot, rules: Rules, *, brief: bool) -> None:
+    def __init__(self, snapshot: Snapshot, rules: Rules) -> None:
         self.snapshot = snapshot
-        self._brief = brief
         self._gates = Gates(snapshot, rules)
         self._crowd = Crowd(snapshot, rules)
-        self._refused: dict[Asker, Refusal] = {}
+        self._refused: dict[tuple[Asker, bool], Refusal] = {}
 
-    def ask(self, asker: Asker) -> Plan | Refusal:
+    def ask(self, asker: Asker, *, brief: bool = False) -> Plan | Refusal:
         refusal = self._gates.refusal(asker)
         if refusal is not None:
             return refusal
-        alike = replace(asker, job="", since_s=0, not_before_s=0)
+        alike = (replace(asker, job="", since_s=0, not_before_s=0), brief)
         known = self._refused.get(alike)
         if known is not None:
             return replace(known, job=asker.job)
-        hopeless = _hopeless(asker, self._crowd) if self._brief else None
+        hopeless = _hopeless(asker, self._crowd) if brief else None
         found = hopeless or _among(asker, self._crowd)
         if isinstance(found, Refusal):
             self._refused[alike] = found
@@ -126,7 +132,7 @@ def taken(asker: Asker, hosts: tuple[tuple[str, int], ...]) -> dict[str, int]:
 
 def plan_for(asker: Asker, snapshot: Snapshot, rules: Rules) -> Plan | Refusal:
     """The plan for one asker, or the first gate it fails."""
-    return _Desk(snapshot, rules, brief=False).ask(asker)
+    return _Desk(snapshot, rules).ask(asker)
 
 
 def _hopeless(asker: Asker, crowd: Crowd) -> Refusal | None:

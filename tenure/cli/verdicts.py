@@ -12,7 +12,7 @@ from enforcer.gates import Refusal
 from enforcer.gather import snapshot_of
 from enforcer.opening import opened, reclaim_of
 from enforcer.outlook import Earliest, earliest
-from enforcer.plan import Plan
+from enforcer.plan import Plan, plan
 from enforcer.rules import Rules, rules_of
 from enforcer.snapshot import Asker, Snapshot, Unit
 from enforcer.steps import next_due_s
@@ -22,7 +22,6 @@ from ledger.standing import HELD, NO_POOL, NOT_PLACEABLE, REASONS, QueueEntry, q
 from ledger.state import State
 from ledger.units import FOREVER_S
 from tenure.cli.output import iso_s
-from tenure.cli.plans import planned
 from tenure.cli.text import duration, moment, of_gpus, plural, ratio, second
 from tenure.cli.why import FUNDING
 
@@ -72,19 +71,20 @@ def verdict(fresh: Callable[[], State], job: str) -> Verdict | None:
     entry = next((e for e in queue(state) if e.job.job == job), None)
     if entry is None or entry.ranked is None:
         return None if entry is None else Verdict(entry, state.ticked_s, policy.enforcement)
-    made, refused = planned(state, entry.pool)
-    refusal = next((it for _, it in refused if it.job == job), None)
+    snapshot, rules = snapshot_of(state, entry.pool), rules_of(policy)
+    made, refused = plan(snapshot, rules, until=job)
+    refusal = next((it for it in refused if it.job == job), None)
     by_time = refusal is not None and refusal.name not in NO_TIME
     return Verdict(
         entry,
         state.ticked_s,
         policy.enforcement,
-        next((it for _, it in made if it.asker.job == job), None),
+        next((it for it in made if it.asker.job == job), None),
         refusal,
         state.acts.open_for(job),
         earliest(fresh(), entry.pool, job) if by_time else None,
-        snapshot_of(state, entry.pool),
-        rules_of(policy),
+        snapshot,
+        rules,
     )
 
 

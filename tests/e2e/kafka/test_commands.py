@@ -168,14 +168,12 @@ def decided_and_waited_for(book: Path) -> None:
     approved, shown = many(book, [answer, ["shares", "history", PARENT, "--json"]])
     assert (approved.code, approved.json["decision"]) == (0, "approved")
     assert approved.json["revision"] == max(row["revision"] for row in shown.json["revisions"])
-    paused, resumed, now = many(
-        book, [["policy", "pause", "--json"], ["policy", "resume", "--json"], ["policy", "--json"]]
-    )
+    switch = [["policy", "pause"], ["policy", "resume"], ["policy"], ["policy", "resume", "--yes"]]
+    paused, unasked, now, resumed = many(book, [[*command, "--json"] for command in switch])
     assert (paused.json["before"], paused.json["enforcement"]) == ("observe", "paused")
-    assert (resumed.code, "--yes" in resumed.err) == (2, True)
+    assert (unasked.code, "--yes" in unasked.err) == (2, True)
     fields = {field["field"]: field["value"] for field in now.json["clusters"][0]["policy"]}
     assert fields["enforcement"] == "paused"
-    (resumed,) = many(book, [["policy", "resume", "--yes", "--json"]])
     assert (resumed.json["before"], resumed.json["enforcement"]) == ("paused", "observe")
 
 

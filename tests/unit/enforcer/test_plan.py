@@ -159,3 +159,16 @@ def test_a_short_look_finds_the_same(snapshot: Snapshot):
     short, brief = plan(snapshot, RULES, len(snapshot.askers))
     assert short == plans
     assert [(one.job, one.gate, one.name) for one in brief] == [(one.job, one.gate, one.name) for one in refused]
+
+
+@settings(max_examples=1_000)
+@given(snapshots(askers=4), st.integers(0, 3))
+def test_a_look_at_one_asker_finds_the_same_of_it(snapshot: Snapshot, place: int):
+    """And of those before it, in fewer words; nobody after it is looked at."""
+    asker = snapshot.askers[place % len(snapshot.askers)]
+    plans, refused = plan(snapshot, RULES)
+    some, others = plan(snapshot, RULES, until=asker.job)
+    assert some == plans[: len(some)]
+    assert [one for one in others if one.job == asker.job] == [one for one in refused if one.job == asker.job]
+    jobs = [one.job for one in snapshot.askers]
+    assert {p.asker.job for p in some} | {r.job for r in others} == set(jobs[: jobs.index(asker.job) + 1])
