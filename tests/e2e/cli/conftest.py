@@ -25,6 +25,8 @@ LISTINGS = {
     "jobs preempted": ["jobs", "--outcome", "preempted", "--account", "aurora-lab/language"],
     "queue": ["queue", "--limit", "5"],
     "plans": ["plans"],
+    "policy": ["policy"],
+    "enforcement-log": ["enforcement-log"],
     "sql": [
         "sql",
         "SELECT account, sum(delivered_gpu_ms) AS delivered_gpu_ms FROM report_account_hours GROUP BY account",
