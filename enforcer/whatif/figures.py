@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from enforcer.gather import lost_gpu_ms
-from enforcer.whatif.past import CLASSES
+from enforcer.whatif.past import CLASSES, class_under
 from ledger.hours import CHARGED, NODE_FIELD, REFUNDED, UNFUNDED, owed_gpu_ms
 from ledger.runs import PREEMPTED
 from ledger.state import State
@@ -65,7 +65,7 @@ class Waits:
 
 @dataclass
 class Figures:
-    """All of it. `preempted` counts runs by whether a budget paid, `lost` is by (account, cause)."""
+    """All of it. `preempted` counts runs by class, `lost` is by (account, cause)."""
 
     accounts: dict[tuple[str, str], Account] = field(default_factory=dict)
     pools: dict[str, Pool] = field(default_factory=dict)
@@ -121,7 +121,7 @@ def _add_losses(found: Figures, state: State, name: str, from_s: int, until_s: i
         account = run.account if run.funded else run.terms.account
         found.lost[account, cause] += lost_gpu_ms(run, run.end_s)
         if run.outcome == PREEMPTED:
-            found.preempted["funded" if run.funded else "unfunded"] += 1
+            found.preempted[class_under(run.terms, funded=run.funded)] += 1
 
 
 def _add_wait(waits: Waits, state: State, name: str, until_s: int) -> None:

@@ -222,6 +222,11 @@ def class_of(state: State, derived: Derived) -> str:
         wait = derived.waits[0]
         terms = wait.terms
         funded = not funding(terms, (terms.gpu_type,), wait.a_s, state)[1]
+    return class_under(terms, funded=funded)
+
+
+def class_under(terms: Terms, *, funded: bool) -> str:
+    """The class of work under such terms."""
     if not funded:
         return UNFUNDED
     debug = terms.gpus_milli <= DEBUG_MAX_GPUS_MILLI and terms.min_runtime_s <= DEBUG_MAX_MIN_RUNTIME_S

@@ -142,16 +142,21 @@ def _waits(kept: Iterable[Kept], found: _Figures) -> Iterator[tuple[Cell, ...]]:
             yield class_, TITLES[side], *figures[:4], figures[4] or 0
 
 
+def _sum(kept: Iterable[Kept], side: str, figure: str, pool: str = "", subject: str = "") -> int:
+    """A figure of all accounts together."""
+    wanted = (side, figure, pool, subject)
+    return sum(k.amount for k in kept if (k.side, k.figure, k.pool, k.subject) == wanted)
+
+
 def _use(question: Question, kept: Iterable[Kept], found: _Figures) -> Iterator[tuple[Cell, ...]]:
     kept = list(kept)
     for pool in sorted({k.pool for k in kept if k.figure == "capacity_gpu_ms"}):
         if question.pool in {"", pool}:
             for figure in ("available", "occupied"):
                 yield pool, figure, *(found.of(side, f"{figure}_gpu_ms", pool) for side in SIDES)
+            for figure, title in (("owed", "owed"), ("met", "owed and met"), ("delivered", "delivered")):
+                yield pool, title, *(_sum(kept, side, f"{figure}_gpu_ms", pool=pool) for side in SIDES)
     for cause, title in CAUSES.items():
-        lost = [
-            sum(k.amount for k in kept if (k.side, k.figure, k.subject) == (side, "lost_gpu_ms", cause))
-            for side in SIDES
-        ]
+        lost = [_sum(kept, side, "lost_gpu_ms", subject=cause) for side in SIDES]
         if any(lost):
             yield "", f"lost: {title}", *lost
