@@ -136,7 +136,7 @@ def plan_for(asker: Asker, snapshot: Snapshot, rules: Rules) -> Plan | Refusal:
 
 
 def _hopeless(asker: Asker, crowd: Crowd) -> Refusal | None:
-    """The same refusal as after a long look, without what is closed, where a short one tells."""
+    """The same refusal as after a long look, without its numbers, where a short one tells."""
     return Refusal(asker.job, gates.RULE, "no_rule", TOO_LITTLE) if makes_no_room(asker, crowd) else None
 
 
@@ -162,10 +162,9 @@ def _no_victims(asker: Asker, field: Field) -> Refusal:
         return Refusal(asker.job, gates.PROPORTION, "loss_exceeds_gain", sentence, closed=closed)
     freed = problem.freed(everybody)
     places = sum(problem.pieces_on(node, freed.get(node.name, 0)) for node in problem.nodes)
-    units = len(everybody) + field.closed.total()
     sentence = (
-        f"were all gone that it may take from ({len(everybody)} of {units} units), there "
-        f"would be room for {places} of its {asker.pieces} × {asker.piece_milli / GPU_MILLI:g} GPUs"
+        f"{TOO_LITTLE}: were all gone ({len(everybody)} of {len(everybody) + field.closed.total()} units), there would "
+        f"be room for {places} of its {asker.pieces} × {asker.piece_milli / GPU_MILLI:g} GPUs"
     )
     return Refusal(asker.job, gates.RULE, "no_rule", sentence, closed=closed)
 

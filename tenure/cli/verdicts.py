@@ -143,14 +143,13 @@ def _rules(found: Verdict) -> Iterator[str]:
     if snapshot is None or rules is None or refusal is None or refusal.gate not in BY_RULE:
         return
     asker = next(one for one in snapshot.askers if one.job == refusal.job)
-    crowd = Crowd(snapshot, rules)
     reclaim = reclaim_of(asker, snapshot, rules)
-    above = reclaim.above
     after = {account: value for account, value, _ in reclaim.path}
-    if above is not None:
-        yield f"R1 is closed to it: ρ of {above} would be {ratio(after[above])} with this contract, and 1 is the most."
-    open_to_it = {asker.account, *(one.account for one in opened(asker, crowd, reclaim))}
-    shut = [u for u in snapshot.units if u.account not in {"", *open_to_it} and u.contract_end_s <= snapshot.at_s]
+    if reclaim.above is not None:
+        rho = ratio(after[reclaim.above])
+        yield f"R1 is closed to it: ρ of {reclaim.above} would be {rho} with this contract, and 1 is the most."
+    open_ = {one.account for one in opened(asker, Crowd(snapshot, rules), reclaim)} | {asker.account}
+    shut = {u.account for u in snapshot.units if u.account not in open_ and found.at_s >= u.contract_end_s}
     if shut and rules.rebalance:
         yield _furthest(asker, shut, snapshot, rules)
     kept = [u for u in snapshot.units if u.account and found.at_s < u.contract_end_s < FOREVER_S]
@@ -160,9 +159,9 @@ def _rules(found: Verdict) -> Iterator[str]:
         yield f"The first to have banked its minimum runtime is {_unit(first)}, at {when}."
 
 
-def _furthest(asker: Asker, shut: list[Unit], snapshot: Snapshot, rules: Rules) -> str:
+def _furthest(asker: Asker, shut: set[str], snapshot: Snapshot, rules: Rules) -> str:
     """R2 for the account that comes nearest to yielding by it."""
-    sides = {(below_common(asker.account, u.account), below_common(u.account, asker.account)) for u in shut}
+    sides = {(below_common(asker.account, theirs), below_common(theirs, asker.account)) for theirs in shut}
     pairs = [(mine, theirs) for mine, theirs in sides if mine is not None and theirs is not None]
     if not pairs:
         return "R2 is closed to it: those who could yield are of accounts above or below its own."
