@@ -55,8 +55,8 @@ def said(*log: Any, job: str = "ask") -> list[str]:
 def test_of_a_protected_run_it_is_told_when_its_minimum_runtime_is_banked():
     assert said(*holds(2 * HOUR_S), ask(), tick("09:05")) == [
         (
-            "ask fails G2 (no_rule): were all gone that it may take from (0 of 1 units), there would be room for 0 of "
-            "its 1 × 4 GPUs."
+            "ask fails G2 (no_rule): those it may take from do not hold enough on the nodes it needs: were all gone "
+            "(0 of 1 units), there would be room for 0 of its 1 × 4 GPUs."
         ),
         "R1 is closed to it: ρ of lab would be 2.769 with this contract, and 1 is the most.",
         (
