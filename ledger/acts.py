@@ -14,6 +14,7 @@ from ledger.outcomes import Refused
 
 ENFORCE: Final = "enforce"
 OBSERVE: Final = "observe"
+PAUSED: Final = "paused"
 
 RunName = tuple[str, str]
 """(job, attempt)."""
@@ -49,7 +50,10 @@ class PlanAsker(NamedTuple):
 
 
 class Commitment(NamedTuple):
-    """What was decided, `seq` and `at_s` those of the facts it was made of; `committed_s` is when it was written."""
+    """What was decided, `seq` and `at_s` those of the facts it was made of; `committed_s` is when it was written.
+
+    `reaction_ms` is how long after it could have been; None where nobody said.
+    """
 
     plan: str
     pool: str
@@ -64,6 +68,7 @@ class Commitment(NamedTuple):
     rule: str
     grace_s: int
     hold_s: int
+    reaction_ms: int | None = None
 
 
 class Issued(NamedTuple):
@@ -128,7 +133,8 @@ class Plan:
         """Canonical record."""
         issued = [(run, self.issued[run]) for run in sorted(self.issued)]
         settled = [(run, self.settled[run]) for run in sorted(self.settled)]
-        return ("plan", self.made, self.told, issued, settled, self.held, self.expired)
+        made = self.made if self.made.reaction_ms is not None else self.made[:-1]  # as before there was one
+        return ("plan", made, self.told, issued, settled, self.held, self.expired)
 
 
 @dataclass(slots=True)

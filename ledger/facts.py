@@ -221,7 +221,7 @@ def _attempt(record: list[Any]) -> Attempt:
 
 def _plan(record: list[Any], expired_seq: int) -> Plan:
     _, made, (sentences, detail), issued, settled, held, expired = record
-    *head, asker, victims, hosts, rule, grace_s, hold_s = made
+    *head, asker, victims, hosts, rule, grace_s, hold_s, reaction_ms = [*made, None][: len(Commitment._fields)]
     return Plan(
         Commitment._make(
             (
@@ -229,7 +229,7 @@ def _plan(record: list[Any], expired_seq: int) -> Plan:
                 PlanAsker(*asker) if asker else None,
                 tuple(Victim(*v) for v in victims),
                 _rooms(hosts),
-                *(rule, grace_s, hold_s),
+                *(rule, grace_s, hold_s, reaction_ms),
             )
         ),
         (tuple(sentences), detail),

@@ -12,7 +12,7 @@ from ledger.horizon import beyond_horizon
 from ledger.outcomes import APPLIED, REPEATED, Outcome, Refused
 from ledger.rows import Plan as PlanRow
 from ledger.rows import Preemption
-from ledger.units import epoch_s
+from ledger.units import epoch_ms, epoch_s
 
 if TYPE_CHECKING:
     from ledger.book import Book
@@ -90,6 +90,7 @@ def commitment(event: PlanCommitted, at_s: int) -> Commitment:
         data.rule,
         data.grace_s,
         data.hold_s,
+        None if data.due is None else max(0, epoch_ms(event.time) - epoch_ms(data.due)),
     )
 
 
@@ -187,6 +188,7 @@ def _write_plan(book: Book, plan: Plan, sentences: tuple[str, ...] | None = None
         made.seq,
         made.at_s,
         made.committed_s,
+        made.reaction_ms,
         held.at_s if held else None,
         held.until_s if held else None,
         held.handle if held else "",

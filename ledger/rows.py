@@ -271,7 +271,8 @@ class Remark(NamedTuple):
 class Plan(NamedTuple):
     """A plan as now known, replaced by higher seq. `state` is open, or why it is over.
 
-    `made_seq` and `planned_s` are those of the facts it was made of. A plan for a drain has no asker: `job` is ''.
+    `made_seq` and `planned_s` are those of the facts it was made of, `reaction_ms` is None where nobody said. A plan
+    for a drain has no asker: `job` is ''.
     """
 
     cluster: str
@@ -298,6 +299,7 @@ class Plan(NamedTuple):
     made_seq: int
     planned_s: int
     committed_s: int
+    reaction_ms: int | None
     held_s: int | None
     held_until_s: int | None
     handle: str

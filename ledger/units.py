@@ -5,7 +5,7 @@ One milli-GPU for one second is exactly one GPU-millisecond, so amounts never ne
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 GPU_MILLI: Final = 1_000
@@ -32,6 +32,16 @@ def epoch_us(instant: datetime) -> int:
     """Microseconds since 1970 UTC; `instant` must be aware."""
     delta = instant - _EPOCH
     return (delta.days * DAY_S + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def epoch_ms(instant: datetime) -> int:
+    """Whole milliseconds since 1970 UTC; `instant` must be aware."""
+    return epoch_us(instant) // 1_000
+
+
+def instant_ms(millisecond: int) -> datetime:
+    """The aware UTC datetime of an epoch millisecond."""
+    return _EPOCH + timedelta(milliseconds=millisecond)
 
 
 def instant(second: int) -> datetime:

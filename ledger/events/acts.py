@@ -78,7 +78,10 @@ class Room(Data):
 
 
 class PlanCommittedData(ClusterData):
-    """The whole of a plan made of the facts after `seq` events, as they stood at `at`; `detail` is JSON text."""
+    """The whole of a plan made of the facts after `seq` events, as they stood at `at`; `detail` is JSON text.
+
+    It could have been made from `due` on; it was at `time`, by the enforcer's own clock.
+    """
 
     plan: PlanName
     pool: Name
@@ -86,6 +89,7 @@ class PlanCommittedData(ClusterData):
     mode: Mode
     seq: Annotated[int, Field(ge=0, lt=1 << 53)]
     at: AwareDatetime
+    due: AwareDatetime | None = None
     asker: PlanAsker | None = None
     victims: tuple[PlanVictim, ...]
     hosts: tuple[Room, ...]

@@ -26,6 +26,7 @@ SELECT
     t.made_seq AS made_seq,
     t.planned_at AS planned_at,
     t.committed_at AS committed_at,
+    t.reaction_ms AS reaction_ms,
     t.held_at AS held_at,
     t.held_until AS held_until,
     t.handle AS handle,
