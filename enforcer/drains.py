@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from enforcer.snapshot import Snapshot
+from enforcer.pace import Pace
+from enforcer.snapshot import Snapshot, Unit
 from ledger.acts import RunName
 from ledger.state import State
 
 DRAINING: Final = frozenset({"draining", "planned_down"})
 
 
-def to_leave(state: State, snapshot: Snapshot) -> Iterator[tuple[str, list[RunName]]]:
-    """(node, runs) that are to be ordered off; a gang leaves as one, by the first of its nodes that drains."""
+def to_leave(state: State, snapshot: Snapshot, pace: Pace) -> Iterator[tuple[str, list[Unit]]]:
+    """(node, units) that are to be ordered off, as many as may be; a gang by the first of its nodes that drains."""
     emptying = [node for node in snapshot.nodes if not node.usable and _drains(state, node.name)]
     named = set(_named(state)) if emptying else set()
     for node in emptying:
-        runs = [
-            run
+        units = [
+            unit
             for unit in snapshot.units
             if any(name == node.name for name, _ in unit.placements)
             and (not unit.account or snapshot.at_s >= unit.contract_end_s)
             and not named & set(unit.runs)
-            for run in unit.runs
+            and pace.admits(len(unit.runs))
         ]
-        if runs:
-            named.update(runs)
-            yield node.name, runs
+        if units:
+            named.update(run for unit in units for run in unit.runs)
+            yield node.name, units
 
 
 def _drains(state: State, node: str) -> bool:

@@ -74,8 +74,13 @@ def _funded(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]
             yield Refusal(asker.job, FUNDED, "slot_limit", sentence)
 
 
+def may_ask_s(asker: Asker, rules: Rules) -> int:
+    """When it has waited for as long as everybody waits first."""
+    return asker.since_s + (rules.debug_delay_s if asker.debug else rules.delay_s)
+
+
 def _waited(asker: Asker, snapshot: Snapshot, rules: Rules) -> Iterator[Refusal]:
-    due_s = asker.since_s + (rules.debug_delay_s if asker.debug else rules.delay_s)
+    due_s = may_ask_s(asker, rules)
     if snapshot.at_s < due_s:
         waited_s, delay_s = max(0, snapshot.at_s - asker.since_s), due_s - asker.since_s
         sentence = f"it has waited for {waited_s} s of the {delay_s} s that everybody waits first"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from enforcer.backoff import not_before_s
+from enforcer.pace import ordered_s
 from enforcer.promises import promised
 from enforcer.snapshot import Asker, Node, Snapshot, Unit
 from enforcer.staying import leaves, staying
@@ -83,6 +84,7 @@ def _as_told(state: State, pool: str, waiting: list[QueueEntry], here: list[Deri
         running_milli=_running(state, pool, here),
         history=Hours(state, pool),
         limits_milli={account: found.limit_milli for account, found in slots(state, pool).items()},
+        ordered_s=ordered_s(state),
     )
 
 

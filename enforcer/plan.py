@@ -16,6 +16,7 @@ from enforcer.candidates import Field, field_of, makes_no_room
 from enforcer.classes import Class, below_common, with_contract
 from enforcer.crowd import Crowd
 from enforcer.gates import Gates, Refusal
+from enforcer.pace import Pace, pace_of
 from enforcer.promises import promised
 from enforcer.rules import Rules
 from enforcer.selection import exact, greedy
@@ -67,6 +68,11 @@ class Plan:
     closed: tuple[tuple[str, int], ...]
     lost_gpu_ms: int
 
+    @property
+    def orders(self) -> int:
+        """How many runs it orders off."""
+        return sum(len(victim.unit.runs) for victim in self.victims)
+
 
 def plan(
     snapshot: Snapshot, rules: Rules, most: int | None = None, until: str | None = None
@@ -78,8 +84,8 @@ def plan(
     """
     plans: list[Plan] = []
     refused: list[Refusal] = []
-    brief = most is not None or until is not None
-    desk = _Desk(snapshot, rules)
+    brief, pace = most is not None or until is not None, pace_of(snapshot, rules)
+    desk = _Desk(snapshot, rules, pace)
     for asker in _up_to(snapshot.askers, until):
         if len(plans) == most:
             break
@@ -93,7 +99,7 @@ def plan(
         else:
             plans.append(found)
             room, gone = found.hosts, tuple(v.unit for v in found.victims)
-        desk = _Desk(promised(desk.snapshot, asker, taken(asker, room), gone), rules)
+        desk = _Desk(promised(desk.snapshot, asker, taken(asker, room), gone), rules, pace)
     return tuple(plans), tuple(refused)
 
 
@@ -104,14 +110,15 @@ def _up_to(askers: tuple[Asker, ...], job: str | None) -> tuple[Asker, ...]:
 class _Desk:
     """Askers before one snapshot: what one is refused for, others that ask for the same are, too."""
 
-    def __init__(self, snapshot: Snapshot, rules: Rules) -> None:
+    def __init__(self, snapshot: Snapshot, rules: Rules, pace: Pace) -> None:
         self.snapshot = snapshot
+        self._pace = pace
         self._gates = Gates(snapshot, rules)
         self._crowd = Crowd(snapshot, rules)
         self._refused: dict[tuple[Asker, bool], Refusal] = {}
 
     def ask(self, asker: Asker, *, brief: bool = False) -> Plan | Refusal:
-        refusal = self._gates.refusal(asker)
+        refusal = self._gates.refusal(asker) or self._pace.full(asker.job)
         if refusal is not None:
             return refusal
         alike = (replace(asker, job="", since_s=0, not_before_s=0), brief)
@@ -120,6 +127,8 @@ class _Desk:
             return replace(known, job=asker.job)
         hopeless = _hopeless(asker, self._crowd) if brief else None
         found = hopeless or _among(asker, self._crowd)
+        if isinstance(found, Plan) and not self._pace.admits(found.orders):
+            found = self._pace.refusal(asker.job, found.orders)
         if isinstance(found, Refusal):
             self._refused[alike] = found
         return found
@@ -132,7 +141,7 @@ def taken(asker: Asker, hosts: tuple[tuple[str, int], ...]) -> dict[str, int]:
 
 def plan_for(asker: Asker, snapshot: Snapshot, rules: Rules) -> Plan | Refusal:
     """The plan for one asker, or the first gate it fails."""
-    return _Desk(snapshot, rules).ask(asker)
+    return _Desk(snapshot, rules, pace_of(snapshot, rules)).ask(asker)
 
 
 def _hopeless(asker: Asker, crowd: Crowd) -> Refusal | None:

@@ -39,6 +39,8 @@ class Rules:
     """How long a run that is ordered off may take to leave."""
     hold_s: int = 300
     """How long freed room is kept for its asker."""
+    max_orders_per_hour: int = 0
+    """How many runs may be ordered off in an hour; 0: without limit."""
     priority_inside_leaf: bool = False
     """Whether declared priority moves banked work of the same account."""
 
@@ -51,4 +53,5 @@ def rules_of(policy: Policy) -> Rules:
         max_min_runtime_s=policy.max_min_runtime_s,
         grace_s=policy.grace_s,
         hold_s=policy.hold_s,
+        max_orders_per_hour=policy.max_orders_per_hour,
     )

@@ -139,6 +139,7 @@ NOTHING: Final = Ratio(0, 0, 0)
 class Snapshot:
     """One pool at one instant. `askers` are in rank order; `ratios` and `running_milli` hold every account of a path.
 
+    `ordered_s` are the instants of the orders that count against the limit of an hour, ascending.
     `shares` are the exact parts of the pool's healthy capacity that accounts have now, `running_milli` the GPUs their
     funded runs hold, both with everything below. `limits_milli` are slot limits.
     """
@@ -155,6 +156,7 @@ class Snapshot:
     running_milli: Mapping[str, int]
     history: History
     limits_milli: Mapping[str, int] = field(default_factory=dict)
+    ordered_s: tuple[int, ...] = ()
 
     def ratio(self, account: str) -> Ratio:
         """ρ of an account; 0 of one that nothing is known of."""

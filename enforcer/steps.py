@@ -14,7 +14,7 @@ from enforcer.gather import asker_of, beside
 from enforcer.selection.problem import Choice, Problem
 from enforcer.snapshot import Node, Snapshot
 from enforcer.staying import STAYS
-from ledger.acts import ENFORCE, OBSERVE, Issued, Plan, RunName, Victim
+from ledger.acts import ENFORCE, OBSERVE, PAUSED, Issued, Plan, RunName, Victim
 from ledger.events import Act
 from ledger.runs import CLOCKS_APART_S, PREEMPTED, DerivedRun
 from ledger.state import State
@@ -45,13 +45,13 @@ def next_steps(state: State, plan: Plan, now_s: int) -> list[Act]:
     return _held(state, plan, now_s)
 
 
-def next_due_s(plan: Plan) -> int | None:
+def next_due_s(state: State, plan: Plan, now_s: int) -> int | None:
     """When time alone makes a step due, at the latest; None where only events do."""
     if not plan.enforces:
         return _observed_until_s(plan)
     waiting = [order for run, order in plan.issued.items() if run not in plan.settled]
     if waiting:
-        return min(_gone_by_s(order) for order in waiting)
+        return None if _paused(state, now_s) else min(_gone_by_s(state, order, now_s) for order in waiting)
     return plan.held.until_s if plan.held is not None else None
 
 
@@ -127,7 +127,7 @@ def _settled(state: State, plan: Plan, now_s: int) -> list[Act]:
         booked = run_of(state, run)
         if booked is not None and booked.end_s <= now_s:
             found.append(_left(state, plan, run, order, booked, now_s))
-        elif now_s >= _gone_by_s(order):
+        elif not _paused(state, now_s) and now_s >= _gone_by_s(state, order, now_s):
             sentence = f"{run[0]}/{run[1]} still runs, {now_s - order.at_s} s after it was ordered off."
             found.append(writing.settled(state, plan, run, "timed_out", sentence, now_s))
     return found
@@ -139,15 +139,24 @@ def _left(state: State, plan: Plan, run: RunName, order: Issued, booked: Derived
     if booked.outcome != PREEMPTED:
         sentence = f"{name} ended by itself: {booked.outcome or 'nobody says how'}."
         return writing.settled(state, plan, run, "ended_by_itself", sentence, now_s)
-    if after_s > order.grace_s + CLOCKS_APART_S:
+    if booked.end_s > graced_s(state, order, now_s) + CLOCKS_APART_S:
         sentence = f"{name} did not leave within {order.grace_s} s and was killed."
         return writing.settled(state, plan, run, "ignored_signal", sentence, now_s)
     return writing.settled(state, plan, run, "preempted", f"{name} left after {max(0, after_s)} s.", now_s)
 
 
-def _gone_by_s(order: Issued) -> int:
+def _gone_by_s(state: State, order: Issued, now_s: int) -> int:
     """By when a run is gone that was killed at the end of its grace."""
-    return order.at_s + order.grace_s + KILL_S
+    return graced_s(state, order, now_s) + KILL_S
+
+
+def graced_s(state: State, order: Issued, now_s: int) -> int:
+    """When its grace is over. Time in which enforcement was paused does not count: nobody was told to leave then."""
+    return max(order.at_s, state.policies.since_s("enforcement", now_s)) + order.grace_s
+
+
+def _paused(state: State, now_s: int) -> bool:
+    return state.policy_at(now_s).enforcement == PAUSED
 
 
 # ---------------------------------------------------------------- the end

@@ -10,7 +10,8 @@ from typing import Final
 from enforcer.explain import sentences
 from enforcer.gather import lost_gpu_ms
 from enforcer.plan import Plan, taken
-from enforcer.snapshot import Snapshot
+from enforcer.reaction import ready_s
+from enforcer.snapshot import Snapshot, Unit
 from ledger.acts import Plan as Committed
 from ledger.acts import RunName, Victim
 from ledger.events import CapacityHeld, PlanCommitted, PlanExpired, PreemptionIssued, PreemptionSettled
@@ -43,8 +44,8 @@ SPARED: Final = ("theirs", "alternatives", "sides")
 DRAIN: Final = "drain"
 
 
-def committed(state: State, snapshot: Snapshot, plan: Plan, mode: Mode, now_s: int) -> PlanCommitted:
-    """A plan for an asker."""
+def committed(state: State, snapshot: Snapshot, plan: Plan, mode: Mode, now_s: int, ready_s: int) -> PlanCommitted:
+    """A plan for an asker, for which all were ready at an instant."""
     policy, asker = state.policy_at(now_s), plan.asker
     of_run = {(run.job, run.attempt): run for run in _runs(state, (v.unit.runs for v in plan.victims))}
     victims = [
@@ -60,6 +61,7 @@ def committed(state: State, snapshot: Snapshot, plan: Plan, mode: Mode, now_s: i
         mode=mode,
         seq=snapshot.seq,
         at=instant(snapshot.at_s),
+        due=instant(ready_s),
         asker=PlanAsker(
             job=asker.job,
             account=asker.account,
@@ -79,11 +81,12 @@ def committed(state: State, snapshot: Snapshot, plan: Plan, mode: Mode, now_s: i
     return PlanCommitted(id=data.plan, source=SOURCE, time=instant(now_s), data=data)
 
 
-def draining(state: State, snapshot: Snapshot, node: str, runs: list[RunName], mode: Mode, now_s: int) -> PlanCommitted:
+def draining(state: State, snapshot: Snapshot, node: str, units: list[Unit], mode: Mode, now_s: int) -> PlanCommitted:
     """A plan that makes a node empty of what may be interrupted."""
     policy = state.policy_at(now_s)
     victims = tuple(
-        _victim(run, snapshot.at_s, "within" if run.funded else "unfunded", DRAIN) for run in _runs(state, [runs])
+        _victim(run, snapshot.at_s, "within" if run.funded else "unfunded", DRAIN)
+        for run in _runs(state, (unit.runs for unit in units))
     )
     data = PlanCommittedData(
         cluster=state.cluster,
@@ -93,6 +96,7 @@ def draining(state: State, snapshot: Snapshot, node: str, runs: list[RunName], m
         mode=mode,
         seq=snapshot.seq,
         at=instant(snapshot.at_s),
+        due=instant(ready_s(units)),
         victims=victims,
         hosts=(),
         rule=DRAIN,

@@ -11,7 +11,7 @@ from ledger.units import HOUR_S
 class Policy(NamedTuple):
     """The numbers in force at an instant (POLICY §1 to §5, DESIGN §3 to §5).
 
-    `enforcement` is observe, enforce or paused.
+    `enforcement` is observe, enforce or paused; `max_orders_per_hour` is 0 where runs may be ordered off without limit.
     """
 
     window_h: int = 168
@@ -24,6 +24,7 @@ class Policy(NamedTuple):
     debug_delay_s: int = 10
     grace_s: int = 120
     hold_s: int = 300
+    max_orders_per_hour: int = 0
 
 
 class PolicyChange(NamedTuple):
@@ -54,6 +55,12 @@ class Policies:
         if key not in self._known:
             self._known[key] = DEFAULT._replace(**{k: v for change in in_force for k, v in change.changes})
         return self._known[key]
+
+    def since_s(self, name: str, at_s: int) -> int:
+        """When a field was last set, at the latest at an instant; 0 where it was not."""
+        return max(
+            (change.at_s for change in self.changes if change.at_s <= at_s and name in dict(change.changes)), default=0
+        )
 
     def record(self) -> tuple[object, ...]:
         """Canonical record."""

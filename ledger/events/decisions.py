@@ -131,6 +131,7 @@ class PolicySetData(ClusterData):
     debug_delay_s: PolicySeconds | None = None
     grace_s: PolicySeconds | None = None
     hold_s: PolicySeconds | None = None
+    max_orders_per_hour: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     author: Name
     reason: Note = ""
 

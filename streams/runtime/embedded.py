@@ -68,27 +68,29 @@ class Embedded:
             self.resumed.add(folded, folded.outcomes.total())
         self._next = self._keeper.folded.offset + 1
 
-    def ingest(self, raws: Iterable[bytes], progress: Progress | None = None) -> Summary:
+    def ingest(self, raws: Iterable[bytes], progress: Progress | None = None, *, log_only: bool = False) -> Summary:
         """Append records to the log and fold them; returns when all of it is kept and checkpointed.
 
         Each is the bytes of one event. What cannot be read or is refused is kept as a dead letter. Samples are kept
-        in their own table, and so are not in the log.
+        in their own table, and so are not in the log. With `log_only` they are kept in the log and folded; the rest
+        comes with `save`, or, after a crash, when the book is opened again.
         """
         summary = Summary()
         for batch in _batches(raws, BATCH):
             now_us = epoch_us(self._clock())
             records, samples = _parted(batch, self._next, now_us)
-            summary.add(self._keeper.take(records), len(records))
+            summary.add(self._keeper.take(records, rows_later=log_only), len(records))
             self._next += len(records)
             if samples:
                 summary.records += len(samples)
                 summary.outcomes["applied"] += len(samples)
                 summary.samples += self.add_samples(columns_of(samples))
-            if (self._clock() - self._saved_at).total_seconds() >= CHECKPOINT_S:
+            if not log_only and (self._clock() - self._saved_at).total_seconds() >= CHECKPOINT_S:
                 self.save()
             if progress is not None:
                 progress(len(batch))
-        self.save()
+        if not log_only:
+            self.save()
         return summary
 
     def keep(self, letters: Sequence[DeadLetter]) -> None:

@@ -6,7 +6,7 @@ wherever the fold of its log began.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ledger.checkpoint import Partition
@@ -23,8 +23,14 @@ BATCH: Final = 20_000
 class Follower:
     """Folds one partition. Every method blocks; opening it may raise a StoreError."""
 
-    def __init__(self, store: Store, partition: Partition, patience: Patience) -> None:
-        """The books as they stand behind the live generation's checkpoints and what the store holds of the log."""
+    def __init__(
+        self, store: Store, partition: Partition, patience: Patience, taken: Callable[[], None] = lambda: None
+    ) -> None:
+        """The books as they stand behind the live generation's checkpoints and what the store holds of the log.
+
+        `taken` is called whenever something more was folded.
+        """
+        self._taken = taken
         self.partition: Final = partition
         self.unsaved = False
         self.unsettled: Final = False
@@ -36,6 +42,7 @@ class Follower:
             self.unsaved = True
             self.processor.fold(batch)
             self.next_offset = batch[-1].archived.offset + 1
+        self._taken()
         return self.next_offset if messages and messages[-1].offset >= self.next_offset else None
 
     def save(self) -> None:

@@ -57,6 +57,7 @@ class Keeper:
         self.folded = checkpoints[""].position if "" in checkpoints else Position(*partition, -1, 0)
         """The last record that is folded; the checkpoints may lie before it."""
         self._checkpointed = self.folded
+        self._unwritten: list[Folded] = []
         self._sums = Sums()
         self.torn = False
         """Whether a write was not carried through; nothing more is taken or checkpointed then."""
@@ -87,25 +88,33 @@ class Keeper:
             state = ledger.book.state
             self._sums.due(cluster, state.closed_hours(state.closed_until_s - SUMMED_AGAIN_S, state.closed_until_s))
 
-    def take(self, records: Sequence[Record]) -> Folded:
-        """Append records to the log in the store, fold them, and write what comes of it."""
+    def take(self, records: Sequence[Record], *, rows_later: bool = False) -> Folded:
+        """Append records to the log in the store, fold them, and write what comes of it, at the latest at `save`."""
         with self._whole():
             archived = [record.archived for record in records]
             self._insist(lambda: self._store.append(archived))
-            return self._keep(records)
+            return self._keep(records, rows_later=rows_later)
 
-    def _keep(self, records: Sequence[Record]) -> Folded:
+    def _keep(self, records: Sequence[Record], *, rows_later: bool = False) -> Folded:
         folded = self.processor.fold(records)
-        self._insist(lambda: self._store.write(self.generation, folded.rows))
-        self._insist(lambda: self._store.write_dead_letters(folded.dead_letters))
-        self._insist(lambda: self._store.write_directory(folded.accounts, folded.requests))
-        self._sums.posted(folded.rows.get(Posting, ()))
-        if folded.samples:
-            self.add_samples(columns_of(folded.samples))
+        self._unwritten.append(folded)
+        if not rows_later:
+            self._write()
         if records:
             at = records[-1].archived
             self.folded = Position(at.topic, at.partition, at.offset, at.index)
         return folded
+
+    def _write(self) -> None:
+        """What came of the records, in their order."""
+        for folded in self._unwritten:
+            self._insist(partial(self._store.write, self.generation, folded.rows))
+            self._insist(partial(self._store.write_dead_letters, folded.dead_letters))
+            self._insist(partial(self._store.write_directory, folded.accounts, folded.requests))
+            self._sums.posted(folded.rows.get(Posting, ()))
+            if folded.samples:
+                self.add_samples(columns_of(folded.samples))
+        self._unwritten.clear()
 
     def add_samples(self, samples: Samples) -> None:
         """Keep samples of GPUs. They are summed per run once their hour is closed."""
@@ -119,6 +128,7 @@ class Keeper:
         was interrupted: a checkpoint would then speak of rows that are not there.
         """
         with self._whole():
+            self._write()
             for cluster, ledger in self.processor.ledgers.items():
                 self._insist(partial(self._sum, cluster, ledger.book.state))
             if self.folded != self._checkpointed or any(le.unsaved for le in self.processor.ledgers.values()):

@@ -21,7 +21,7 @@ from streams.sources.slurm.live.kept import cursor_file
 from tenure import wiring
 from tenure.cli import exits, instants, options, output
 from tenure.cli.brokers import broker
-from tenure.cli.collecting import QUESTIONS, Book, Collector, Polled, Sink, topics
+from tenure.cli.collecting import QUESTIONS, Collector, Polled, Sink, TickedBook, topics
 from tenure.cli.desk import folding, open_place
 from tenure.cli.ingest import KAFKA
 from tenure.cli.text import count, plural
@@ -94,7 +94,7 @@ def _sink(to: str, data: Path | None, config: Path | None, settings: Settings) -
             yield sink
         return
     with open_place(data, config, create=True) as (store, place, _), folding(store, place) as runtime:
-        yield Book(runtime, f"the book at {place}")
+        yield TickedBook(runtime, f"the book at {place}")
 
 
 # ---------------------------------------------------------------- once

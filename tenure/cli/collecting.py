@@ -54,11 +54,10 @@ class Sink(Protocol):
 
 
 class Book:
-    """The book in this process, which is then also who writes its ticks."""
+    """The book in this process, where somebody else lets time pass."""
 
     def __init__(self, runtime: Embedded, place: str) -> None:
         self._runtime = runtime
-        self._ticked_s = 0
         self.place = place
 
     def put(self, raws: Sequence[bytes]) -> Counter[str]:
@@ -67,6 +66,17 @@ class Book:
 
     def keep(self, letters: Sequence[DeadLetter]) -> None:
         self._runtime.keep(letters)
+
+    def tick(self, cluster: str, at_s: int) -> None:
+        pass
+
+
+class TickedBook(Book):
+    """The book of a collector that is alone with it."""
+
+    def __init__(self, runtime: Embedded, place: str) -> None:
+        super().__init__(runtime, place)
+        self._ticked_s = 0
 
     def tick(self, cluster: str, at_s: int) -> None:
         state = self._runtime.processor.ledger(cluster).book.state

@@ -20,6 +20,9 @@ LOG: Final = logging.getLogger(__name__)
 GROUP: Final = "enforce"
 """Behind the workers' group: the same partitions are given to enforcers once more."""
 
+TAKE_WITHIN_S: Final = 0.01
+"""From a tick to an order its events are read back three times: what is waited for each time counts."""
+
 
 def enforce(
     look: Annotated[
@@ -39,7 +42,7 @@ def enforce(
     if look:
         ask_page(look, as_json=as_json)
     else:
-        work(data, wiring.load_settings(config), health_port, _enforcing)
+        work(data, wiring.load_settings(config), health_port, _enforcing, TAKE_WITHIN_S)
 
 
 def _enforcing(parts: Parts, settings: Settings) -> tuple[Role, str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from enforcer.actuators.nobody import Nobody
 from enforcer.actuators.slurm_queue import Publishing
@@ -28,8 +28,14 @@ from tenure.cli.desk import folding, open_place
 from tenure.config import Settings
 
 LOG: Final = logging.getLogger(__name__)
-LOOK_S: Final = 0.5
-"""The longest between two looks at what is due: it is a whole second."""
+
+
+class Polled(Protocol):
+    """What is asked for news."""
+
+    def poll(self, now_s: float) -> None:
+        """Ask, if it is time."""
+        ...
 
 
 @dataclass(slots=True)
@@ -59,12 +65,21 @@ def up(data: options.Data = None, config: options.Config = None, as_json: option
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with _parts(data, config, settings, as_json=as_json) as (beside, pollers):
-        while not stop.is_set():
-            for poller in pollers:
-                poller.poll(wiring.monotonic_s())
-            beside.look()
-            stop.wait(LOOK_S)
+        go_on(beside, pollers, stop)
     LOG.info("stopped")
+
+
+def go_on(beside: Beside, polled: Sequence[Polled], stop: threading.Event) -> None:
+    """Do what is due and poll what it is time for, every whole second, which is when time alone makes something due.
+
+    First what is due, which need not wait for a poll, then what a poll tells of.
+    """
+    while not stop.is_set():
+        beside.look()
+        for one in polled:
+            one.poll(wiring.monotonic_s())
+        beside.look()
+        stop.wait(1 - wiring.now_s() % 1)
 
 
 @contextmanager
@@ -97,4 +112,4 @@ def enforcers(settings: Settings) -> Enforcers:
         configured = settings.actuators.get(cluster)
         return None if configured is None else publishing(configured, wiring.slurm_environment())
 
-    return Enforcers(told, published)
+    return Enforcers(told, wiring.clock, published)

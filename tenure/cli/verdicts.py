@@ -59,6 +59,8 @@ class Verdict:
     earliest: Earliest | None = None
     snapshot: Snapshot | None = None
     rules: Rules | None = None
+    due_s: int | None = None
+    """When the next step of its open plan is due by time alone."""
 
 
 def verdict(fresh: Callable[[], State], job: str) -> Verdict | None:
@@ -75,16 +77,18 @@ def verdict(fresh: Callable[[], State], job: str) -> Verdict | None:
     made, refused = plan(snapshot, rules, until=job)
     refusal = next((it for it in refused if it.job == job), None)
     by_time = refusal is not None and refusal.name not in NO_TIME
+    open_ = state.acts.open_for(job)
     return Verdict(
         entry,
         state.ticked_s,
         policy.enforcement,
         next((it for it in made if it.asker.job == job), None),
         refusal,
-        state.acts.open_for(job),
+        open_,
         earliest(fresh(), entry.pool, job) if by_time else None,
         snapshot,
         rules,
+        None if open_ is None else next_due_s(state, open_, state.ticked_s),
     )
 
 
@@ -106,7 +110,7 @@ def told(found: Verdict) -> Iterator[str]:
         if refusal.until_s is not None:
             yield f"That is over at {_at(refusal.until_s, found.at_s)}."
         if found.open is not None:
-            yield _open(found.open, found.at_s)
+            yield _open(found.open, found.due_s, found.at_s)
         yield from _rules(found)
         yield from _outlook(found)
 
@@ -122,9 +126,8 @@ def _at(at_s: int, now_s: int) -> str:
     return f"{second(at_s)} UTC, {duration(max(0, at_s - now_s))} after the last tick"
 
 
-def _open(plan: Open, now_s: int) -> str:
+def _open(plan: Open, due_s: int | None, now_s: int) -> str:
     made = plan.made
-    due_s = next_due_s(plan)
     until = "" if due_s is None else f"; what comes next is due by {_at(due_s, now_s)}"
     if not plan.enforces:
         return f"Plan {made.plan} of {moment(made.committed_s)} UTC is only told, and nobody has to leave{until}."

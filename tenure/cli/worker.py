@@ -7,7 +7,7 @@ import json
 import logging
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -81,8 +81,11 @@ def work(
     settings: Settings,
     health_port: int | None,
     role_of: Callable[[Parts, Settings], tuple[Role, str]],
+    take_within_s: float = 0.1,
 ) -> None:
     """Run a worker until it is told to stop; `role_of` makes its role, and names its group.
+
+    Records that come within `take_within_s` are taken together.
 
     Raises a StoreError or a StreamError where log and store do not fit each other.
     """
@@ -100,7 +103,8 @@ def work(
             _check_places(admin, store, address)
             store.settle_log(admin.home())
         role, group = role_of(Parts(address, place, store, publisher, machine), settings)
-        asyncio.run(live(Worker(role, _how(settings.kafka, address, health_port, group=group), machine)))
+        how = replace(_how(settings.kafka, address, health_port, group=group), take_within_s=take_within_s)
+        asyncio.run(live(Worker(role, how, machine)))
 
 
 def _how(kafka: KafkaConfig, address: str, health_port: int | None, *, group: str) -> Any:  # noqa: ANN401

@@ -264,7 +264,7 @@ def test_what_was_only_observed_is_planned_anew_once_it_may_be_carried_out():
 
 def test_before_its_delay_is_over_an_asker_is_waited_for():
     desk = Desk(*BUSY, ASK, tick("09:00:30"))
-    assert desk.due("09:00:30") == Due([], s("09:01"))
+    assert desk.due("09:00:30") == Due([], s("09:01"), complete=True)
 
 
 def test_a_plan_says_all_of_it():

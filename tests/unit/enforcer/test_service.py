@@ -9,7 +9,7 @@ from enforcer.service import AGAIN_S, READ_BACK_S, Enforcer, Look
 from ledger.outcomes import Applied
 from ledger.state import State
 from tests.support.folded import Folded, folded
-from tests.support.said import ended, node, opens, s, shares, started, submitted, t, tick
+from tests.support.said import ended, node, opens, policy, s, shares, started, submitted, t, tick
 
 SHAPE = {"nodes": 1, "gpus_per_node_milli": 4000}
 BUSY: list[Any] = [
@@ -75,7 +75,7 @@ class Desk:
 
     def look(self, at: str, *, read_back: bool = True) -> Look:
         """One look, what it wrote read back."""
-        look = self.enforcer.look(self.state, s(at))
+        look = self.enforcer.look(self.state, s(at) * 1000)
         for act in look.acts:
             self.written.append(act.type.removeprefix("tenure.").removesuffix(".v1"))
             if read_back:
@@ -171,6 +171,18 @@ def test_a_scheduler_that_does_not_answer_is_asked_again_and_again():
     assert [said.split(" ", 1)[0] for said in desk.scheduler.said] == ["hold", *["preempt"] * 3]
 
 
+def test_a_scheduler_that_does_not_answer_is_waited_for_once_in_a_look():
+    small: dict[str, Any] = {"account": "lab/b", "gpus": 2, "min_runtime_s": 0}
+    log = [*BUSY[:3], submitted("08:00", "i", **small), submitted("08:00", "j", **small)]
+    log += [started("08:00", "i", on={"n": 2}), started("08:00", "j", on={"n": 2})]
+    desk = Desk(Scheduler(preempt=UNREACHABLE), *log, BUSY[5], tick("09:01"))
+    desk.settle("09:01")
+    preempts = [said for said in desk.scheduler.said if said.startswith("preempt")]
+    assert preempts == ["preempt i/1 cancel"]
+    desk.look("09:01:01")
+    assert [said for said in desk.scheduler.said if said.startswith("preempt")] == [*preempts, "preempt j/1 cancel"]
+
+
 def test_who_stays_beyond_the_grace_is_killed_and_who_is_gone_is_not_asked():
     desk = Desk(Scheduler(), *BUSY, tick("09:01"))
     desk.settle("09:01")
@@ -213,3 +225,91 @@ def test_it_asks_until_the_scheduler_says_that_it_left():
     desk.settle("09:01:40")
     assert [said for said in desk.scheduler.asked if said.startswith("left")] == ["left j"] * 4
     assert not [said for said in desk.scheduler.said if said.startswith("kill")]
+
+
+# ---------------------------------------------------------------------- plans that are over
+
+
+def test_it_asks_on_when_the_plan_is_over_before_the_scheduler_says_that_the_run_left():
+    """A Workload of Kueue is made active again by that question; without it, it would never start again."""
+    for restarted in (False, True):
+        desk = Desk(Scheduler(), *BUSY, tick("09:01"))
+        desk.settle("09:01")
+        desk.tell(ended("09:01:10", "j", outcome="requeued"))
+        desk.settle("09:01:10")
+        desk.tell(started("09:01:20", "ask", on={"n": 4}))
+        assert desk.settle("09:01:20") == ["plan.expired"]
+        if restarted:
+            desk.enforcer = Enforcer(desk.scheduler)
+        desk.scheduler.asked.clear()
+        desk.settle("09:01:25")
+        assert "left j" in desk.scheduler.asked
+        desk.scheduler.answers = {"left": LEFT}
+        desk.settle("09:01:30")
+        desk.scheduler.asked.clear()
+        desk.settle("09:02")
+        assert desk.scheduler.asked == []
+
+
+def test_who_never_says_so_is_asked_ever_less_often_and_neither_told_again_nor_killed():
+    desk = Desk(Scheduler(), *BUSY, tick("09:01"))
+    desk.settle("09:01")
+    desk.settle("09:02:30")
+    assert [plan.expired is not None for plan in desk.state.acts.plans.values()] == [True]
+    desk.scheduler.asked.clear()
+    for minute in range(3, 60):
+        desk.settle(f"09:{minute:02}:30")
+    about_j = [said for said in desk.scheduler.asked if said.startswith("left") or said.split()[1].startswith("j/")]
+    assert set(about_j) == {"left j"}
+    assert 3 <= len(about_j) <= 10
+    desk.scheduler.asked.clear()
+    desk.settle("10:03")
+    assert "left j" not in desk.scheduler.asked
+
+
+# ---------------------------------------------------------------------- pause and resume
+
+
+def test_paused_no_order_is_given_that_is_not_given_yet_and_resumed_it_is():
+    desk = Desk(Scheduler(), *BUSY, tick("09:01"))
+    desk.look("09:01")
+    desk.look("09:01")
+    assert desk.written == ["plan.committed", "preemption.issued"]
+    assert desk.scheduler.said == [], "it is in the log, and not carried out yet"
+    desk.tell(policy("09:01:01", enforcement="paused"))
+    for at in ("09:01:01", "09:03", "09:10"):
+        desk.settle(at)
+    assert desk.scheduler.said == []
+    (plan,) = desk.state.acts.open()
+    assert plan.settled == {}, "the time in which nobody was told does not count"
+    desk.tell(policy("09:11", enforcement="enforce"))
+    assert desk.settle("09:11") == []
+    assert desk.scheduler.said[-1] == "preempt j/1 requeue"
+    desk.tell(ended("09:11:10", "j", outcome="requeued"))
+    assert desk.settle("09:11:10") == ["preemption.settled", "capacity.held"]
+    assert plan.settled["j", "1"].outcome == "preempted"
+
+
+def test_paused_a_plan_without_orders_is_over_and_resumed_its_asker_is_planned_for_anew():
+    desk = Desk(Scheduler(), *BUSY, tick("09:01"))
+    desk.look("09:01")
+    desk.tell(policy("09:01:01", enforcement="paused"))
+    assert desk.settle("09:01:01") == ["plan.expired"]
+    assert desk.settle("09:02") == []
+    desk.tell(policy("09:03", enforcement="enforce"))
+    assert desk.settle("09:03") == ["plan.committed", "preemption.issued"]
+    assert desk.scheduler.said[-1] == "preempt j/1 requeue"
+
+
+def test_paused_nobody_is_killed_and_resumed_the_grace_begins_anew():
+    desk = Desk(Scheduler(), *BUSY, tick("09:01"))
+    desk.settle("09:01")
+    desk.tell(policy("09:01:20", enforcement="paused"))
+    desk.settle("09:01:40")
+    desk.settle("09:05")
+    assert not [said for said in desk.scheduler.said if said.startswith("kill")]
+    desk.tell(policy("09:06", enforcement="enforce"))
+    desk.settle("09:06:29")
+    assert not [said for said in desk.scheduler.said if said.startswith("kill")]
+    desk.settle("09:06:35")
+    assert [said for said in desk.scheduler.said if said.startswith("kill")] == ["kill j"]

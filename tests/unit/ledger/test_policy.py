@@ -10,6 +10,7 @@ def test_before_anything_is_set():
     assert DEFAULT.enforcement == "observe"
     assert (DEFAULT.preemption_delay_s, DEFAULT.debug_delay_s) == (60, 10)
     assert (DEFAULT.grace_s, DEFAULT.hold_s) == (120, 300)
+    assert DEFAULT.max_orders_per_hour == 0
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,12 @@ def test_field_by_field_the_last_accepted_up_to_the_instant(at: int, window_h: i
 def test_of_two_in_force_the_later_in_the_log_counts():
     found = Policies([PolicyChange(10, (("window_h", 24),)), PolicyChange(5, (("window_h", 48),))])
     assert [found.at(at).window_h for at in (4, 5, 10)] == [168, 48, 48]
+
+
+def test_since_when_a_field_is_as_it_is():
+    found = Policies([PolicyChange(at, (("enforcement", "enforce"),)) for at in (10, 30)])
+    assert [found.since_s("enforcement", at) for at in (9, 10, 29, 30)] == [0, 10, 10, 30]
+    assert found.since_s("window_h", 40) == 0
 
 
 def test_its_record():

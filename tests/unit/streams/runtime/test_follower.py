@@ -73,6 +73,15 @@ def test_it_passes_over_repeats_and_asks_for_what_is_missing():
         assert hashes(follower) == hashes(begun(store, LOG, save=False))
 
 
+def test_it_says_when_it_has_taken_something():
+    with fresh_store() as store:
+        taken: list[int] = []
+        follower = Follower(store, HERE, PATIENCE, lambda: taken.append(follower.next_offset))
+        follower.take(LOG[:2])
+        follower.take(LOG[2:3])
+        assert taken == [2, 3]
+
+
 def test_what_is_taken_may_be_acknowledged():
     with fresh_store() as store:
         follower = Follower(store, HERE, PATIENCE)
