@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+import time
+from typing import Any, NamedTuple
 
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.support.served import Asked, Served
 
 SECRET = "whsec_" + "c2VjcmV0LW9mLXRoZS1sYWItMDEyMzQ1Njc4OQ=="
+
+
+class Call(NamedTuple):
+    """A call as it came in."""
+
+    kind: str
+    name: str
+    data: dict[str, Any]
+    at_s: float
 
 
 class Receiver:
@@ -20,6 +30,8 @@ class Receiver:
         self.told: dict[tuple[str, str], int] = {}
         self.held: dict[str, set[str]] = {}
         self.why: dict[tuple[str, str], str] = {}
+        self.calls: list[Call] = []
+        """Every call that was signed as it must be, repeats too."""
         self._met: dict[str, dict[str, str]] = {}
         self._lock = threading.Lock()
         self.served = Served(self._answer)
@@ -33,6 +45,7 @@ class Receiver:
             name = asked.headers["webhook-id"]
             data = said["data"]
             kind = said["type"].removeprefix("tenure.")
+            self.calls.append(Call(kind, name, data, time.time()))
             if kind == "preempt" and name in self._met and (data["job"], data["attempt"]) in self.runs:
                 return 200, self._met[name]
             answer = getattr(self, f"_{kind}")(data)

@@ -33,12 +33,12 @@ def configured(folder: Path, broker: Broker, clickhouse: str = "", await_s: int 
 
 
 class RunningWorker:
-    """`tenure worker` as a service manager runs it."""
+    """`tenure worker`, or another command that runs until it is told to stop, as a service manager runs it."""
 
-    def __init__(self, book: Path) -> None:
+    def __init__(self, book: Path, command: str) -> None:
         self.port = free_port()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tenure", "worker", "--health-port", str(self.port)],
+            [sys.executable, "-m", "tenure", command, "--health-port", str(self.port)],
             cwd=ROOT,
             env=environment(book),
             stdout=subprocess.PIPE,
@@ -79,6 +79,11 @@ class RunningWorker:
             assert time.monotonic() < until_s, f"{lanes} instead of {wanted}"
             time.sleep(0.1)
 
+    def kill(self) -> None:
+        """As a power cut does."""
+        self.process.kill()
+        self.process.communicate()
+
     def stop(self) -> tuple[int, str]:
         """Its exit code after SIGTERM, and what it logged."""
         self.process.send_signal(signal.SIGTERM)
@@ -91,15 +96,14 @@ def done(lane: dict[str, Any], end: int) -> bool:
 
 
 @contextmanager
-def running(book: Path) -> Iterator[RunningWorker]:
+def running(book: Path, command: str = "worker") -> Iterator[RunningWorker]:
     """A worker, gone afterwards whatever happens."""
-    worker = RunningWorker(book)
+    worker = RunningWorker(book, command)
     try:
         yield worker
     finally:
         if worker.process.poll() is None:
-            worker.process.kill()
-            worker.process.communicate()
+            worker.kill()
 
 
 def free_port() -> int:
