@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from bench import fold, ingest, looks, plans, samples
+from bench import fold, ingest, looks, orders, plans, samples
 from bench.report import Figure, Line, Missing
 from deploy.kafka import node
 
@@ -35,9 +35,13 @@ GROUPS: dict[str, Sequence[Measure]] = {
     "ingest": (ingest.committed,),
     "samples": (samples.a_day,),
     "plans": (plans.a_look, plans.quality, looks.a_book),
+    "orders": (orders.latency,),
     "kafka": (partial(kafka, quick=False),),
 }
-QUICK: dict[str, Sequence[Measure]] = {"kafka": (partial(kafka, quick=True),)}
+QUICK: dict[str, Sequence[Measure]] = {
+    "orders": (partial(orders.latency, 5),),
+    "kafka": (partial(kafka, quick=True),),
+}
 """With small numbers: to see that it works, not how fast."""
 
 
