@@ -20,8 +20,8 @@ class Line(NamedTuple):
     amount: int
 
 
-def figure_rows(found: WhatIf) -> list[WhatIfFigure]:
-    """Every figure of every side."""
+def figure_rows(found: WhatIf, recorded_us: int) -> list[WhatIfFigure]:
+    """Every figure of every side, as played at an instant."""
     return [
         WhatIfFigure(
             found.cluster,
@@ -35,14 +35,15 @@ def figure_rows(found: WhatIf) -> list[WhatIfFigure]:
             line.subject,
             line.amount,
             found.seq,
+            recorded_us,
         )
         for side, figures in found.sides.items()
         for line in _lines(figures)
     ]
 
 
-def plan_rows(found: WhatIf) -> list[WhatIfPlan]:
-    """Every plan."""
+def plan_rows(found: WhatIf, recorded_us: int) -> list[WhatIfPlan]:
+    """Every plan, as played at an instant."""
     return [
         WhatIfPlan(
             found.cluster,
@@ -62,6 +63,7 @@ def plan_rows(found: WhatIf) -> list[WhatIfPlan]:
             tuple(v.account for v in made.victims),
             tuple(v.class_ for v in made.victims),
             found.seq,
+            recorded_us,
         )
         for made in found.plans
     ]

@@ -234,7 +234,7 @@ class ClickHouse:
         self._insert("share_requests", columns_of(ShareRequest, requests))
 
     def write_what_if(self, figures: Sequence[WhatIfFigure], plans: Sequence[WhatIfPlan]) -> None:
-        """Plans first: they count once a figure of their seq is there."""
+        """Plans first: they count once a figure of their play is there."""
         self._insert("what_if_plans", columns_of(WhatIfPlan, plans))
         self._insert("what_ifs", columns_of(WhatIfFigure, figures))
 

@@ -128,6 +128,7 @@ class WhatIfFigure(NamedTuple):
     subject: str
     amount: int
     seq: int
+    recorded_us: int
 
 
 class WhatIfPlan(NamedTuple):
@@ -150,6 +151,7 @@ class WhatIfPlan(NamedTuple):
     victim_accounts: tuple[str, ...]
     victim_classes: tuple[str, ...]
     seq: int
+    recorded_us: int
 
 
 class Store(Protocol):
@@ -208,7 +210,7 @@ class Store(Protocol):
         ...
 
     def write_what_if(self, figures: Sequence[WhatIfFigure], plans: Sequence[WhatIfPlan]) -> None:
-        """Keep what a span would have been; of one span and policy the highest seq holds."""
+        """Keep what a span would have been; of one span and policy the latest `recorded_us` holds."""
         ...
 
     def write_samples(self, samples: Samples) -> None:

@@ -9,6 +9,7 @@ import typer
 from enforcer.whatif.compare import Refused, WhatIf, policy_words, what_if
 from ledger.store.clickhouse import ClickHouse
 from ledger.units import DAY_S
+from tenure import wiring
 from tenure.cli import exits, options, output
 from tenure.cli.desk import Desk, reading
 from tenure.cli.report import Last, Month, Since, Until, Zone
@@ -92,7 +93,8 @@ def _kept(desk: Desk, question: Question, *, again: bool) -> list[Kept]:
 
 
 def _keep(store: ClickHouse, played: WhatIf) -> None:
-    store.write_what_if(figure_rows(played), plan_rows(played))
+    now_us = int(wiring.now_s() * 1_000_000)
+    store.write_what_if(figure_rows(played, now_us), plan_rows(played, now_us))
 
 
 def _stored(store: ClickHouse, question: Question, policy: str) -> list[Kept]:

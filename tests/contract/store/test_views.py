@@ -308,14 +308,15 @@ def what_if(side: str, amount: int, seq: int = 1, **given: Any) -> WhatIfFigure:
         "figure": "owed_gpu_ms",
         "subject": "",
         "amount": amount,
-        "seq": seq,
+        "seq": 1,
+        "recorded_us": seq,
     }
     return WhatIfFigure(**told | given)
 
 
 def what_if_plan(plan: str, seq: int = 1) -> WhatIfPlan:
     head = ("c", HOUR_S, HOUR_S + 86400, "p", plan, "h100", HOUR_S + 600, "7", "lab/a", 8000, "R0", 5, "asker_started")
-    return WhatIfPlan(*head, ("3/1", "4/1"), ("", "lab/b"), ("unfunded", "over"), seq)
+    return WhatIfPlan(*head, ("3/1", "4/1"), ("", "lab/b"), ("unfunded", "over"), 1, seq)
 
 
 def test_of_a_span_only_what_was_played_last_counts(store: Store):

@@ -12,10 +12,11 @@ CREATE TABLE IF NOT EXISTS what_ifs
     `figure` LowCardinality(String) COMMENT 'what it is, its unit at its end',
     `subject` LowCardinality(String) COMMENT 'class of jobs, or cause; empty for none',
     `amount` Int64 COMMENT 'how much',
-    `seq` UInt64 COMMENT 'number of fact-changing events it was made of'
+    `seq` UInt64 COMMENT 'number of fact-changing events it was made of',
+    `recorded_at` DateTime64(6, 'UTC') COMMENT 'when it was played; of a span the last play counts'
 )
--- One row per figure, the highest seq; of a span, rows of a lower seq than its highest no longer count.
-ENGINE = ReplacingMergeTree(seq)
+-- One row per figure, the last; of a span, rows of an earlier play than its last no longer count.
+ENGINE = ReplacingMergeTree(recorded_at)
 ORDER BY (cluster, since, until, policy, side, pool, account, figure, subject)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1
 COMMENT 'Figures of a past as recorded, and as played without and with enforcement';
@@ -38,10 +39,11 @@ CREATE TABLE IF NOT EXISTS what_if_plans
     `victims` Array(String) COMMENT 'runs it names: job/attempt',
     `victim_accounts` Array(String) COMMENT 'their ledger accounts, empty where no budget pays; parallel',
     `victim_classes` Array(String) COMMENT 'their protection: unfunded, over or within; parallel',
-    `seq` UInt64 COMMENT 'number of fact-changing events it was made of'
+    `seq` UInt64 COMMENT 'number of fact-changing events it was made of',
+    `recorded_at` DateTime64(6, 'UTC') COMMENT 'when it was played; of a span the last play counts'
 )
--- One row per plan, the highest seq, as above.
-ENGINE = ReplacingMergeTree(seq)
+-- One row per plan, the last, as above.
+ENGINE = ReplacingMergeTree(recorded_at)
 ORDER BY (cluster, since, until, policy, plan)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1
 COMMENT 'Plans that enforcement would have made';

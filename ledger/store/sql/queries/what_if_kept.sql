@@ -1,4 +1,4 @@
--- The longest span inside [from_s, until_s) that was played, of those the one made of most facts, with its figures.
+-- The longest span inside [from_s, until_s) that was played, of those the last, with its figures.
 -- `policy` '' is every policy.
 WITH
     chosen AS
@@ -10,7 +10,7 @@ WITH
             AND until <= toDateTime({until_s:Int64}, 'UTC')
             AND {policy:String} IN ('', policy)
         GROUP BY since, until, policy
-        ORDER BY dateDiff('second', since, until) DESC, max(seq) DESC, since, policy
+        ORDER BY dateDiff('second', since, until) DESC, max(recorded_at) DESC, since, policy
         LIMIT 1
     )
 SELECT

@@ -18,12 +18,13 @@ SELECT
     t.victims AS victims,
     t.victim_accounts AS victim_accounts,
     t.victim_classes AS victim_classes,
-    t.seq AS seq
+    t.seq AS seq,
+    t.recorded_at AS recorded_at
 FROM what_if_plans AS t FINAL
 INNER JOIN
 (
-    SELECT cluster, since, until, policy, max(seq) AS last_seq
+    SELECT cluster, since, until, policy, max(recorded_at) AS last_at
     FROM what_ifs FINAL
     GROUP BY cluster, since, until, policy
 ) AS l ON l.cluster = t.cluster AND l.since = t.since AND l.until = t.until AND l.policy = t.policy
-WHERE t.seq = l.last_seq;
+WHERE t.recorded_at = l.last_at;
