@@ -10,6 +10,7 @@ from functools import partial
 from bench import fold, ingest, looks, orders, plans, samples
 from bench.report import Figure, Line, Missing
 from deploy.kafka import node
+from deploy.processes import Trouble
 
 Measure = Callable[[], Figure | Iterable[Line]]
 
@@ -20,7 +21,7 @@ def kafka(*, quick: bool) -> Iterator[Line]:
 
     try:
         node.fetch()
-    except node.Trouble as trouble:
+    except Trouble as trouble:
         yield Missing("Kafka to committed rows", str(trouble))
         return
     yield from contest.throughput(20_000, 5_000, 1) if quick else contest.throughput()

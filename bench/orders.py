@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from bench.report import Figure, Line, Missing
 from deploy.kafka import node
+from deploy.processes import Trouble
 from enforcer.actuators.webhook import Webhook
 from enforcer.beside import Beside
 from enforcer.clusters import Enforcers
@@ -194,7 +195,7 @@ def latency(askers: int = 40) -> Iterator[Line]:
     try:
         node.fetch()
         there: dict[str, Callable[[], Any]] = {"tenure up": embedded, "tenure enforce, Kafka": kafka}
-    except node.Trouble as trouble:
+    except Trouble as trouble:
         yield Missing("due to order, Kafka", str(trouble))
         there = {"tenure up": embedded}
     for name, runtime in there.items():
