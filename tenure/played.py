@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from enforcer.whatif.compare import WhatIf
+from enforcer.whatif.compare import WITH, WhatIf
 from enforcer.whatif.figures import Figures
 from ledger.store.protocol import WhatIfFigure, WhatIfPlan
 
@@ -38,8 +38,13 @@ def figure_rows(found: WhatIf, recorded_us: int) -> list[WhatIfFigure]:
             recorded_us,
         )
         for side, figures in found.sides.items()
-        for line in _lines(figures)
+        for line in (*_lines(figures), *(_assumed(found) if side == WITH else ()))
     ]
+
+
+def _assumed(found: WhatIf) -> tuple[Line, Line]:
+    """How much of what was played is guessed."""
+    return Line("", "", "played_jobs", "", found.works), Line("", "", "assumed_length_jobs", "", found.unknown)
 
 
 def plan_rows(found: WhatIf, recorded_us: int) -> list[WhatIfPlan]:

@@ -115,6 +115,10 @@ def _span(question: Question, kept: list[Kept]) -> Iterator[str]:
     zone = question.zone
     yield f"Played: {shown(first.from_s, zone)} to {shown(first.until_s, zone)}, by {first.seq:,} facts."
     yield from wrap(f"Policy: {first.policy}.", 98)
+    amounts = {k.figure: k.amount for k in kept}
+    if "played_jobs" in amounts:
+        jobs, assumed = amounts["played_jobs"], amounts["assumed_length_jobs"]
+        yield f"Of {jobs:,} jobs {assumed:,} never ended by themselves: how long they would have run is assumed."
 
 
 def _accounts(question: Question, kept: Iterable[Kept], found: _Figures) -> Iterator[tuple[Cell, ...]]:

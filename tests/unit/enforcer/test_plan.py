@@ -126,7 +126,7 @@ def test_raising_a_share_never_lowers_a_class(snapshot: Snapshot, account: str):
             assert class_seen(unit, asker, richer, h) >= class_seen(unit, asker, snapshot, h)
 
 
-@settings(max_examples=300)
+@STATES
 @given(snapshots())
 def test_every_plan_explains_itself(snapshot: Snapshot):
     """P11: each victim, its rule and its ratio, each ρ before and after, and where it then fits."""
