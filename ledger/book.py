@@ -23,6 +23,7 @@ from ledger.events import (
     JobSubmitted,
     JobSuspended,
     JobUpdated,
+    MaintenancePlanned,
     NodeObserved,
     NodeRemoved,
     NoticeCleared,
@@ -100,7 +101,7 @@ class Book:
                 return observed_nodes.node_stated(self, event, statements.node_removed(event, time_us))
             case ClockTicked():
                 return self._ticked(event, last_tick=last_tick)
-            case SharesSet() | GrantMade() | PolicySet() | RunReassigned() | ShareDecided():
+            case SharesSet() | GrantMade() | PolicySet() | MaintenancePlanned() | RunReassigned() | ShareDecided():
                 return self._decided(event)
             case PlanCommitted() | PreemptionIssued() | PreemptionSettled() | CapacityHeld() | PlanExpired():
                 return observed_acts.acted(self, event, time_us // 1_000_000)
@@ -200,6 +201,7 @@ class Book:
         closed_before, is_first = state.closed_until_s, not state.ticked_s
         state.ticked_s = at_s
         self.changed["", ""] = None
+        state.forget_windows()
         if state.closed_until_s > closed_before:
             # The book opens with the first tick: a node whose clock is wrong by years opens none of them.
             close_through(state, self.writer, horizon_s(state) if is_first else closed_before)

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from ledger.change import Change
 from ledger.corrections import correct_claims, correct_job, grants_in
-from ledger.events import GrantMade, PolicySet, RunReassigned, ShareDecided, SharesSet
+from ledger.events import GrantMade, MaintenancePlanned, PolicySet, RunReassigned, ShareDecided, SharesSet
 from ledger.outcomes import RefusalName, Refused
 from ledger.policy import PolicyChange
 from ledger.rows import Decision as DecisionRow
 from ledger.rows import Grant as GrantRow
+from ledger.rows import Maintenance as MaintenanceRow
 from ledger.rows import Share as ShareRow
 from ledger.state import NOTHING, State
 from ledger.tree import EVERY_POOL, OWN_PART, ChildShare, Grant, Revision
 from ledger.units import FOREVER_S, GPU_HOUR_MS, epoch_s, instant
+from ledger.windows import Window
 
 if TYPE_CHECKING:
     from ledger.book import Book
 
-DecisionEvent = SharesSet | GrantMade | PolicySet | RunReassigned | ShareDecided
+DecisionEvent = SharesSet | GrantMade | PolicySet | MaintenancePlanned | RunReassigned | ShareDecided
 
 
 JUDGED: Final[frozenset[RefusalName]] = frozenset(
@@ -46,7 +48,7 @@ def judge(state: State, event: DecisionEvent) -> Refused | None:
             return _judge_grant(state, event)
         case PolicySet():
             return _judge_policy(state, event)
-        case RunReassigned() | ShareDecided():
+        case MaintenancePlanned() | RunReassigned() | ShareDecided():
             return None
         case _:
             assert_never(event)
@@ -142,6 +144,8 @@ def carry_out(book: Book, event: DecisionEvent) -> None:
             _make_grant(book, event)
         case PolicySet():
             _set_policy(book, event)
+        case MaintenancePlanned():
+            _plan_window(book, event)
         case RunReassigned():
             _reassign(book, event)
         case ShareDecided():
@@ -231,6 +235,31 @@ def _set_policy(book: Book, event: PolicySet) -> None:
     book.close_missing(event)
     told = changes if data.opens_at is None else changes | {"opens_at": f"{data.opens_at:%Y-%m-%dT%H:%M:%SZ}"}
     _tell(book, event, "policy", state.cluster, ", ".join(f"{k}={v}" for k, v in sorted(told.items())))
+
+
+def _plan_window(book: Book, event: MaintenancePlanned) -> None:
+    """Nothing closed changes, whenever the window is: it says what people mean to do."""
+    state, data = book.state, event.data
+    since_s, until_s = epoch_s(data.since), epoch_s(data.until)
+    window = Window(data.window, tuple(sorted(set(data.nodes))), since_s, until_s)
+    if data.cancelled:
+        state.windows.pop(data.window, None)
+    else:
+        state.windows[data.window] = window
+    row = MaintenanceRow(
+        state.cluster,
+        *window,
+        data.cancelled,
+        data.author,
+        data.reason,
+        state.seq,
+        state.recorded_s,
+    )
+    book.writer.rows[MaintenanceRow].append(row)
+    span = f"{instant(since_s):%Y-%m-%d %H:%M} to {instant(until_s):%Y-%m-%d %H:%M} UTC"
+    number = len(window.nodes)
+    told = f"{number} node{'s' if number != 1 else ''}, {span}"
+    _tell(book, event, "maintenance", data.window, f"cancelled ({told})" if data.cancelled else told)
 
 
 def _answer(book: Book, event: ShareDecided) -> None:

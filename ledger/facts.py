@@ -30,10 +30,11 @@ from ledger.statements import (
 )
 from ledger.tree import ChildShare, Grant, Revision
 from ledger.units import FOREVER_S, HOUR_S
+from ledger.windows import Window
 
 MODULUS = 1 << 128
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Of encoded facts. Another one is not read: the log is folded anew. tests/golden/facts holds one of this format."""
 
 
@@ -69,6 +70,7 @@ def _common(state: State) -> tuple[Any, ...]:
         state.policies.record(),
         sorted((source, event_id, hex(content)) for (source, event_id), content in state.decided.items()),
         sorted(state.acts.refused.items()),
+        sorted(state.windows.values()),
     )
 
 
@@ -154,7 +156,8 @@ def _without_collector() -> Iterator[None]:
 
 def _decoded(body: dict[str, Any]) -> State:
     """The facts alone."""
-    _, cluster, ticked_s, horizon_s, first_node_s, shares, root, grants, policy, decided, refused = body["common"]
+    _, cluster, ticked_s, horizon_s, first_node_s, *rest = body["common"]
+    shares, root, grants, policy, decided, refused, windows = rest
     state = State(cluster, seq=body["seq"], recorded_s=body["recorded_s"], ticked_s=ticked_s)
     state.horizon_s, state.first_node_s = horizon_s, first_node_s
     for _, pool, parent, revisions in shares:
@@ -165,6 +168,7 @@ def _decoded(body: dict[str, Any]) -> State:
     _, state.policies.opens_s, changes = policy
     state.policies.changes = [PolicyChange(at, tuple((k, v) for k, v in c)) for at, c in changes]
     state.decided = {(source, event_id): int(content, 16) for source, event_id, content in decided}
+    state.windows = {name: Window(name, tuple(nodes), *span) for name, nodes, *span in windows}
     state.decided_anew()
     for _, name, statements in body["nodes"]:
         state.nodes[name] = Node(name, [NodeStatement(*s) for s in statements])

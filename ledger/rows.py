@@ -221,8 +221,23 @@ class Grant(NamedTuple):
     recorded_s: int
 
 
+class Maintenance(NamedTuple):
+    """A maintenance window as last said, replaced by higher seq."""
+
+    cluster: str
+    window: str
+    nodes: tuple[str, ...]
+    since_s: int
+    until_s: int
+    cancelled: bool
+    author: str
+    reason: str
+    seq: int
+    recorded_s: int
+
+
 class Decision(NamedTuple):
-    """A share decision, policy change or reassignment, as taken: who, what, why."""
+    """A share decision, policy change, maintenance or reassignment, as taken: who, what, why."""
 
     cluster: str
     kind: str
@@ -344,6 +359,7 @@ Row = (
     | Job
     | Share
     | Grant
+    | Maintenance
     | Decision
     | Correction
     | Remark
@@ -361,6 +377,7 @@ TABLES: dict[type[Row], str] = {
     Job: "jobs",
     Share: "shares",
     Grant: "grants",
+    Maintenance: "maintenance",
     Decision: "decisions",
     Correction: "corrections",
     Remark: "remarks",

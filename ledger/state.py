@@ -22,6 +22,7 @@ from ledger.runs import DerivedRun, derive
 from ledger.statements import NodeStatement
 from ledger.tree import Grant, Shares, ShareTree
 from ledger.units import DAY_S, FOREVER_S, HOUR_S, hour_floor_s
+from ledger.windows import Window
 
 CLOSING_S = 300
 """An hour is closed once its end + 5 min is at or before the watermark."""
@@ -65,6 +66,7 @@ class State:
     shares: Shares = field(default_factory=Shares)
     grants: list[Grant] = field(default_factory=list)
     policies: Policies = field(default_factory=Policies)
+    windows: dict[str, Window] = field(default_factory=dict)
     decided: dict[tuple[str, str], int] = field(default_factory=dict)
     acts: Acts = field(default_factory=Acts)
 
@@ -284,6 +286,10 @@ class State:
         return self.health_at(at_s).get(pool, NO_NODES)
 
     # -- time
+
+    def forget_windows(self) -> None:
+        """Let go of maintenance windows that are over."""
+        self.windows = {name: one for name, one in self.windows.items() if one.until_s > self.ticked_s}
 
     def decided_anew(self) -> None:
         """Shares, policy or grants changed: find the instants at which they do again."""

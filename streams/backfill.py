@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from ledger.events import ClusterEvent
-from ledger.events.decisions import ClockTicked, ClockTickedData, GrantMade, PolicySet, SharesSet
+from ledger.events.decisions import ClockTicked, ClockTickedData, GrantMade, MaintenancePlanned, PolicySet, SharesSet
 from ledger.events.jobs import JobSubmitted, RunObserved
 from ledger.events.nodes import NodeObserved, NodeRemoved
 from ledger.policy import DEFAULT
@@ -34,7 +34,7 @@ def position(event: ClusterEvent) -> tuple[int, int]:
             return (min(epoch_s(at), epoch_s(event.time)), 0)
         case NodeObserved() | NodeRemoved():
             return (epoch_s(event.time), 1)
-        case SharesSet() | GrantMade():
+        case SharesSet() | GrantMade() | MaintenancePlanned():
             return (epoch_s(event.time), 2)
         case RunObserved():
             started_s = epoch_s(event.data.started_at)
@@ -51,7 +51,7 @@ def ends_s(event: ClusterEvent) -> int | None:
     match event:
         case RunObserved():
             return epoch_s(event.data.ended_at or event.time)
-        case PolicySet() | SharesSet() | GrantMade() | NodeObserved() | NodeRemoved():
+        case PolicySet() | SharesSet() | GrantMade() | MaintenancePlanned() | NodeObserved() | NodeRemoved():
             return None
         case _:
             return epoch_s(event.time)

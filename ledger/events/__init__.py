@@ -19,6 +19,7 @@ from ledger.events.acts import (
 from ledger.events.decisions import (
     ClockTicked,
     GrantMade,
+    MaintenancePlanned,
     NoticeCleared,
     NoticeRaised,
     PolicySet,
@@ -54,7 +55,7 @@ Observation = (
 )
 """What was seen: order-free."""
 
-Decision = SharesSet | ShareDecided | GrantMade | PolicySet | RunReassigned
+Decision = SharesSet | ShareDecided | GrantMade | PolicySet | MaintenancePlanned | RunReassigned
 """What people decided: taken in log order."""
 
 Act = PlanCommitted | PreemptionIssued | PreemptionSettled | CapacityHeld | PlanExpired
@@ -96,6 +97,7 @@ __all__ = [
     "JobSubmitted",
     "JobSuspended",
     "JobUpdated",
+    "MaintenancePlanned",
     "NodeObserved",
     "NodeRemoved",
     "NoticeCleared",

@@ -1,4 +1,4 @@
-"""What people decide: shares, grants, policy, reassignments, reviews. Order in the log matters for these."""
+"""What people decide: shares, grants, policy, maintenance, reassignments, reviews. Their order in the log matters."""
 
 from __future__ import annotations
 
@@ -109,6 +109,35 @@ class GrantMade(Envelope):
 
     type: Literal["tenure.grant.made.v1"] = "tenure.grant.made.v1"
     data: GrantMadeData
+
+
+class MaintenancePlannedData(ClusterData):
+    """`nodes` are to be out of service over [since, until). The same `window` again replaces what was said of it.
+
+    `cancelled` takes it back. It books nothing: capacity follows what nodes are stated to be.
+    """
+
+    window: Name
+    nodes: Annotated[tuple[Name, ...], Field(min_length=1)]
+    since: AwareDatetime
+    until: AwareDatetime
+    cancelled: bool = False
+    author: Name
+    reason: Note = ""
+
+    @model_validator(mode="after")
+    def _forward(self) -> MaintenancePlannedData:
+        if self.until <= self.since:
+            msg = "a window must end after it starts: swap `since` and `until`, or say `cancelled`"
+            raise ValueError(msg)
+        return self
+
+
+class MaintenancePlanned(Envelope):
+    """`tenure.maintenance.planned.v1`."""
+
+    type: Literal["tenure.maintenance.planned.v1"] = "tenure.maintenance.planned.v1"
+    data: MaintenancePlannedData
 
 
 PolicySeconds = Annotated[int, Field(ge=0, le=86_400)]

@@ -29,6 +29,7 @@ KEYS: dict[type, tuple[str, ...]] = {
     rows.Job: ("job",),
     rows.Share: ("pool", "parent", "revision", "child"),
     rows.Grant: ("grant",),
+    rows.Maintenance: ("window",),
     rows.Decision: ("seq",),
     rows.Correction: ("cause",),
     rows.Remark: ("seq", "name", "subject", "event_id"),

@@ -76,6 +76,11 @@ def grant(time: str, account: str, amount_gpu_ms: int, since: str, until: str, *
     return say("grant.made", time, account=account, amount_gpu_ms=amount_gpu_ms, since=t(since), until=t(until), **data)
 
 
+def maintenance(time: str, name: str, nodes: list[str], since: str, until: str, **more: Any) -> Any:
+    data: dict[str, Any] = {"author": "ann", "window": name, "nodes": nodes} | more
+    return say("maintenance.planned", time, since=t(since), until=t(until), **data)
+
+
 def submitted(time: str, job: str = "j", gpus: float = 1, account: str | None = "lab/a", **more: Any) -> Any:
     data: dict[str, Any] = {"user": "ann", "min_runtime_s": 3600} | more
     return say("job.submitted", time, job=job, gpus_milli=round(1000 * gpus), account=account, **data)

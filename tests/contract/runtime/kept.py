@@ -24,6 +24,7 @@ KEYS: dict[type[Row], tuple[str, ...]] = {
     rows.Job: ("cluster", "job"),
     rows.Share: ("cluster", "pool", "parent", "revision", "child"),
     rows.Grant: ("cluster", "pool", "account", "grant", "seq"),
+    rows.Maintenance: ("cluster", "window"),
     rows.Decision: ("cluster", "seq", "kind", "subject"),
     rows.Correction: ("cluster", "seq"),
     rows.Remark: ("cluster", "seq", "name", "subject", "source", "event_id"),

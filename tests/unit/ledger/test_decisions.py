@@ -7,11 +7,13 @@ import pytest
 
 from ledger.decisions import JUDGED
 from ledger.outcomes import Applied, Refused, Repeated
-from ledger.rows import Correction, Decision, Grant, Remark, Run, Share
+from ledger.rows import AccountHour, Correction, Decision, Grant, Maintenance, Posting, Remark, Run, Share
+from ledger.windows import Window
 from tests.support.folded import Folded, folded
 from tests.support.said import (
     ended,
     grant,
+    maintenance,
     node,
     opens,
     policy,
@@ -123,6 +125,49 @@ def test_a_grant_is_a_row_and_a_decision():
     assert (row.pool, row.account, row.grant, row.amount_gpu_ms) == ("h100", "lab/b", event.id, 5_400_000)
     assert (row.since_s, row.until_s, row.author, row.reason) == (s("09:00"), s("11:00"), "ann", "deadline")
     assert ("grant", "lab/b", "1.5 GPU-hours of h100", "ann") in decisions(book)
+
+
+NIGHT = ("day 2 20:00", "day 2 22:00")
+
+
+def test_a_window_is_a_row_and_a_decision_and_the_same_one_again_replaces_it():
+    book = folded([*small_cluster(), maintenance("08:30", "w", ["m", "n", "m"], *NIGHT, reason="fans")])
+    (row,) = book.tables[Maintenance].values()
+    assert (row.window, row.nodes, row.since_s, row.until_s) == ("w", ("m", "n"), *map(s, NIGHT))
+    assert (row.cancelled, row.author, row.reason) == (False, "ann", "fans")
+    book.fold(maintenance("08:31", "w", ["n"], "day 2 21:00", "day 2 22:00"))
+    assert book.book.state.windows == {"w": Window("w", ("n",), s("day 2 21:00"), s("day 2 22:00"))}
+    (row,) = book.tables[Maintenance].values()
+    assert row.nodes == ("n",)
+    assert decisions(book)[-2:] == [
+        ("maintenance", "w", "2 nodes, 2026-03-03 20:00 to 2026-03-03 22:00 UTC", "ann"),
+        ("maintenance", "w", "1 node, 2026-03-03 21:00 to 2026-03-03 22:00 UTC", "ann"),
+    ]
+
+
+def test_a_window_taken_back_is_told_and_forgotten():
+    book = folded([*small_cluster(), maintenance("08:30", "w", ["n"], *NIGHT)])
+    assert book.fold(maintenance("08:31", "w", ["n"], *NIGHT, cancelled=True)) == Applied()
+    assert book.book.state.windows == {}
+    assert [row.cancelled for row in book.tables[Maintenance].values()] == [True]
+    assert book.fold(maintenance("08:32", "w", ["n"], *NIGHT, cancelled=True)) == Applied(), "twice is once"
+    assert decisions(book)[-1][2].startswith("cancelled (1 node, ")
+
+
+def test_a_window_that_is_over_is_forgotten_with_the_tick():
+    book = folded([*small_cluster(), maintenance("08:30", "w", ["n"], "09:00", "10:00"), tick("09:59:59")])
+    assert set(book.book.state.windows) == {"w"}
+    book.fold(tick("10:00"))
+    assert book.book.state.windows == {}
+    book.check()
+
+
+def test_a_window_books_nothing():
+    """Capacity follows what nodes are stated to be, also of a window that lies in closed hours."""
+    log = [*small_cluster(), submitted("08:00"), started("08:10"), tick("11:05")]
+    without, planned = folded(log), folded([*log, maintenance("11:06", "w", ["n"], "09:00", "day 3 10:00")])
+    for kind in (Posting, AccountHour, Correction):
+        assert planned.tables[kind] == without.tables[kind]
 
 
 def test_policy_is_told_field_by_field():

@@ -22,6 +22,7 @@ from tests.support.said import (
     grant,
     held,
     issued,
+    maintenance,
     node,
     policy,
     reassigned,
@@ -45,6 +46,7 @@ EVERYTHING: list[Any] = [
     policy("08:00", window_h=24),
     shares("08:01", "lab/a", {"x": ("50.5", 2)}, gpu_type="h100"),
     grant("08:02", "lab/b", 1000, "08:00", "10:00"),
+    maintenance("08:03", "w", ["m", "n"], "day 3 08:00", "day 3 12:00"),
     submitted("08:05", shape={"nodes": 1, "gpus_per_node_milli": 1000}, eligible_from=t("08:06")),
     updated("08:06", priority=2, resumable=True),
     started("08:10"),
@@ -150,7 +152,7 @@ def test_a_refused_decision_is_remembered_and_nothing_else_of_it(book: Folded):
     book.fold(shares("10:06", "lab", {"a": 99, "b": 2}, 1))
     after = dict(records(state))
     assert {key for key in after if after[key] != before[key]} == {("", "")}
-    assert len(state.decided) == 7
+    assert len(state.decided) == 8
     assert ("test", EVERYTHING[-2].id) not in state.decided
 
 
