@@ -1,10 +1,13 @@
-"""Nodes that drain: what runs there and may be interrupted leaves at once, the rest once it is banked. Pure."""
+"""Nodes that drain, or whose maintenance is near: what runs there and may be interrupted leaves at once, the rest once
+it is banked. Pure.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
+from enforcer import windows
 from enforcer.pace import Pace
 from enforcer.snapshot import Snapshot, Unit
 from ledger.acts import RunName
@@ -14,8 +17,9 @@ DRAINING: Final = frozenset({"draining", "planned_down"})
 
 
 def to_leave(state: State, snapshot: Snapshot, pace: Pace) -> Iterator[tuple[str, list[Unit]]]:
-    """(node, units) that are to be ordered off, as many as may be; a gang by the first of its nodes that drains."""
-    emptying = [node for node in snapshot.nodes if not node.usable and _drains(state, node.name)]
+    """(node, units) that are to be ordered off, as many as may be; a gang by the first of its nodes that is emptied."""
+    due = windows.emptying(state)
+    emptying = [n for n in snapshot.nodes if not n.usable and (n.name in due or _drains(state, n.name))]
     named = set(_named(state)) if emptying else set()
     for node in emptying:
         units = [

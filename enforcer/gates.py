@@ -102,6 +102,9 @@ def _placeable(asker: Asker, snapshot: Snapshot) -> Iterator[Refusal]:
             f"no set of healthy nodes could hold it, even if all were free: it asks for {asker.pieces} × "
             f"{asker.piece_milli / 1000:g} GPUs, and there is room for {places} of them"
         )
+        closing = sum(asker.pieces_in(node.size_milli) for node in snapshot.nodes if node.closing)
+        if closing:
+            sentence += f"; there would be for {closing} more on nodes whose maintenance is near"
         yield Refusal(asker.job, PLACEABLE, "not_placeable", sentence)
 
 

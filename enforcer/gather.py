@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from enforcer import windows
 from enforcer.backoff import not_before_s
 from enforcer.pace import ordered_s
 from enforcer.promises import promised
@@ -124,14 +125,15 @@ def _pools(state: State, run: DerivedRun) -> set[str]:
 
 def _nodes(state: State, pool: str) -> Iterator[Node]:
     """The pool's nodes by name. What runs hold is taken off, however little the node says it has."""
-    at_s = state.ticked_s
+    at_s, near = state.ticked_s, windows.near(state)
     held = state.once("held", "", lambda: _held(state))
     for name, node in sorted(state.nodes.items()):
         (stretch,) = node.stretches(at_s, at_s + 1)
         if stretch.gpu_type != pool or not stretch.gpus_milli:
             continue
         free = max(0, stretch.gpus_milli - held.get(name, 0))
-        yield Node(name, stretch.gpus_milli, free, usable=stretch.state == HEALTHY)
+        healthy, closing = stretch.state == HEALTHY, name in near
+        yield Node(name, stretch.gpus_milli, free, usable=healthy and not closing, closing=healthy and closing)
 
 
 def _held(state: State) -> dict[str, int]:

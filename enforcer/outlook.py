@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from enforcer import windows
 from enforcer.gates import Refusal
 from enforcer.gather import snapshot_of
 from enforcer.plan import Plan, plan_for
@@ -108,6 +109,7 @@ def _turning(state: State, snapshot: Snapshot, job: str) -> Iterator[int]:
     yield from (unit.contract_end_s for unit in snapshot.units if unit.account)
     yield from state.shares.edges
     yield from (grant.since_s for grant in state.grants)
+    yield from windows.turns_s(state)
     yield from (change.at_s for change in state.policies.changes)
     asker = _asker(snapshot, job)
     if asker is not None:

@@ -1,4 +1,4 @@
-"""What the enforcer does next, as events: steps of open plans, new plans, drains (POLICY §5). Pure.
+"""What the enforcer does next, as events: steps of open plans, new plans, drains and maintenance (POLICY §5). Pure.
 
 Plans are made at the last tick, timers run by `now_s`: who carries this out ticks when capacity changed, and at
 `next_s`. The events are written, read back, and `due` is asked again; only what was accepted is carried out. While the
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from enforcer import drains, steps, writing
+from enforcer import drains, steps, windows, writing
 from enforcer.gather import snapshots
 from enforcer.pace import pace_of
 from enforcer.plan import plan
@@ -56,7 +56,7 @@ def _next_turn_s(state: State, delay_s: int) -> int:
     nothing, or be late. Who began to wait since then may ask after the shortest delay.
     """
     at_s = state.ticked_s
-    found = state.edges_in(at_s, FOREVER_S)[:1]
+    found = [*state.edges_in(at_s, FOREVER_S)[:1], *windows.turns_s(state)]
     for name in list(state.live):
         read = state.read(name)
         for run in read.runs:

@@ -24,7 +24,8 @@ def path_of(account: str) -> tuple[str, ...]:
 class Node:
     """A node: what nobody holds of it, what runs that are ordered off still hold, and what is promised to an asker.
 
-    `usable` is false for one that is down, drains, or will be taken for maintenance: nothing is freed or held there.
+    `usable` is false for one that is down, drains, or whose maintenance is near: nothing is freed or held there.
+    `closing` says that its maintenance alone is why.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Node:
     freeing_milli: int = 0
     promised_milli: int = 0
     usable: bool = True
+    closing: bool = False
 
     @property
     def spare_milli(self) -> int:

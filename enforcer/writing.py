@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Final
 
+from enforcer import windows
 from enforcer.explain import sentences
 from enforcer.gather import lost_gpu_ms
 from enforcer.plan import Plan, taken
@@ -100,11 +101,19 @@ def draining(state: State, snapshot: Snapshot, node: str, units: list[Unit], mod
         victims=victims,
         hosts=(),
         rule=DRAIN,
-        sentences=(f"{node} drains: what runs on it and is not inside its minimum runtime leaves.",),
+        sentences=(f"{_why(state, node)}: what runs on it and is not inside its minimum runtime leaves."[:LONGEST],),
         grace_s=policy.grace_s,
         hold_s=policy.hold_s,
     )
     return PlanCommitted(id=data.plan, source=SOURCE, time=instant(now_s), data=data)
+
+
+def _why(state: State, node: str) -> str:
+    window = windows.emptying(state).get(node)
+    if window is None:
+        return f"{node} drains"
+    span = f"from {instant(window.since_s):%Y-%m-%d %H:%M} to {instant(window.until_s):%Y-%m-%d %H:%M} UTC"
+    return f"{node} is in maintenance {span} ({window.window})"
 
 
 def _runs(state: State, names: Iterable[Iterable[RunName]]) -> list[DerivedRun]:

@@ -23,6 +23,7 @@ from tenure.cli import (
     grants,
     ingest,
     jobs,
+    maintenance,
     metrics,
     output,
     plans,
@@ -101,6 +102,7 @@ app.command()(plans.plans)
 app.command("why-not")(why_not.why_not)
 app.command("enforcement-log")(enforcement_log.enforcement_log)
 app.add_typer(policy.app, name="policy")
+app.add_typer(maintenance.app, name="maintenance")
 app.command()(metrics.metrics)
 app.command()(report.report)
 app.command("what-if")(what_if.what_if_command)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from streams.kafka.producer import Publisher
 
 TICK_S: Final = 30
-QUESTIONS: Final = 3
-"""The least a poll asks: jobs, what ended, nodes."""
+QUESTIONS: Final = 4
+"""The least a poll asks: jobs, what ended, nodes, reservations."""
 
 
 class Sink(Protocol):

@@ -12,7 +12,7 @@ from typing import Any
 from enforcer.rules import Rules
 from enforcer.whatif import cluster, work
 from ledger.book import Book
-from ledger.units import GPU_MILLI, HOUR_S, epoch_s
+from ledger.units import GPU_MILLI, HOUR_S, epoch_s, instant
 
 START_S = epoch_s(datetime(2026, 3, 2, tzinfo=UTC))
 CLUSTER = "c"
@@ -46,6 +46,7 @@ class World(cluster.Cluster):
     lost_gpu_s: Counter[str] = field(default_factory=Counter)
     preempted: Counter[str] = field(default_factory=Counter)
     history: list[tuple[int, Counter[str]]] = field(default_factory=list)
+    windows: list[tuple[str, int, int]] = field(default_factory=list)
 
     def add_node(self, name: str, gpus: int, state: str = "available") -> None:
         """What runs on it goes on, whatever becomes of the node."""
@@ -53,6 +54,21 @@ class World(cluster.Cluster):
         self.types[name], self.sizes[name], self.states[name] = "h100", milli, state
         self.held.setdefault(name, 0)
         self.say("node.observed", node=name, gpu_type="h100", gpus_milli=milli, state=state)
+
+    def maintain(self, window: str, node: str, since_s: int, until_s: int, *, cancelled: bool = False) -> None:
+        """Plan a window or take it back. The scheduler knows of it, and starts nothing there: it might still run then."""
+        if cancelled:
+            self._reopen(node)
+        elif self.states[node] == "available":
+            self.states[node] = "reserved"
+            self.later(until_s, partial(self._reopen, node))
+        span = {"since": instant(since_s), "until": instant(until_s)}
+        self.windows.append((node, since_s, until_s))
+        self.say("maintenance.planned", window=window, nodes=[node], **span, cancelled=cancelled, author="ann")
+
+    def _reopen(self, node: str) -> None:
+        if self.states[node] == "reserved":
+            self.states[node] = "available"
 
     def play_on(self, until_s: int, works: list[Work]) -> None:
         """On to an instant; works are submitted when their time comes."""

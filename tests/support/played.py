@@ -24,6 +24,7 @@ class Play:
     def __init__(self) -> None:
         self.world = World()
         self.later: list[Work] = []
+        self.windows: dict[str, tuple[str, int, int]] = {}
 
     def take(self, line: str) -> None:
         word, *rest = line.split()
@@ -85,6 +86,17 @@ class Play:
         return Work(
             name, f"lab/{account}", pieces, gpus * GPU_MILLI, kind=given.get("kind", "batch"), **flags, **fields
         )
+
+    def _window(self, words: list[str]) -> None:
+        """`window w on n1 in 1h for 2h`, and `window w cancelled`."""
+        name, *rest = words
+        if rest == ["cancelled"]:
+            self.world.maintain(name, *self.windows.pop(name), cancelled=True)
+            return
+        given = dict(zip(rest[::2], rest[1::2], strict=True))
+        since_s = self.world.now_s + seconds(given["in"])
+        self.windows[name] = (given["on"], since_s, since_s + seconds(given["for"]))
+        self.world.maintain(name, *self.windows[name])
 
     def _thief(self, words: list[str]) -> None:
         """`thief takes n1 8 when a node is kept`: somebody past the scheduler is faster than the asker."""

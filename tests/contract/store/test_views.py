@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ledger.rows import Decision, Grant, Job, NodeHour, OpenHour, Plan, Preemption, Remark, Share
+from ledger.rows import Decision, Grant, Job, Maintenance, NodeHour, OpenHour, Plan, Preemption, Remark, Share
 from ledger.store.protocol import Store, WhatIfFigure, WhatIfPlan
 from ledger.units import FOREVER_S
 from tests.contract.store.rows import (
@@ -130,6 +130,12 @@ def test_a_plan_and_the_runs_it_names_are_shown_as_they_stand(store: Store):
     )
     assert rows(store, "report_plans", "plan", "state", "seq") == [("P", "fits", 2)]
     assert rows(store, "report_preemptions", "run", "how", "class", "seq") == [("j/1", "requeue", "x", 2)]
+
+
+def test_a_window_is_shown_as_it_was_last_planned(store: Store):
+    for seq, nodes in ((1, ("m", "n")), (2, ("n",))):
+        store.write("g1", tables_of(make(Maintenance, cluster="c", window="w", nodes=nodes, seq=seq)))
+    assert rows(store, "report_maintenance", "window", "nodes", "seq") == [("w", ["n"], 2)]
 
 
 def test_losses_by_cause_and_hour(store: Store):

@@ -34,6 +34,7 @@ OF_THE_ENFORCER = [
     ["policy", "--at", "2026-03-02T02:00", "--json"],
     ["policy", "history", "--json"],
     ["enforcement-log", "--json"],
+    ["maintenance", "--all", "--json"],
     ["enforcement-log", "--job", "sweep", "--mode", "enforce", "--limit", "2", "--json"],
     ["explain", "sweep", "--json"],
     ["explain", "urgent", "--json"],

@@ -174,6 +174,9 @@ def decided_and_waited_for(book: Path) -> None:
     assert (unasked.code, "--yes" in unasked.err) == (2, True)
     fields = {field["field"]: field["value"] for field in now.json["clusters"][0]["policy"]}
     assert fields["enforcement"] == "paused"
+    window = ["maintenance", "plan", "--nodes", "h001", "--from", "2d", "--until", "4h", "--window", "fans", "--yes"]
+    planned, listed = many(book, [window, ["maintenance", "--json"]])
+    assert (planned.code, [one["window"] for one in listed.json["windows"]]) == (0, ["fans"])
     assert (resumed.json["before"], resumed.json["enforcement"]) == ("paused", "observe")
 
 

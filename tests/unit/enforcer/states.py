@@ -73,8 +73,9 @@ def snapshots(draw: DrawFn, *, nodes: int = 4, units: int = 9, askers: int = 2, 
         7,
         NOW_S,
         tuple(
-            Node(name, size * 1000, left * 1000, usable=draw(st.sampled_from([True] * 7 + [False])))
+            Node(name, size * 1000, left * 1000, usable=usable, closing=not usable and draw(st.booleans()))
             for name, left in free.items()
+            for usable in (draw(st.sampled_from([True] * 7 + [False])),)
         ),
         tuple(made),
         tuple(_asker(draw, n, size) for n in range(draw(st.integers(1, askers)))),

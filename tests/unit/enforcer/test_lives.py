@@ -15,6 +15,7 @@ from tests.support.enforcing import CLUSTER, START_S, Work, World
 
 SEEDS = range(40)
 HALF_A_DAY_S = 12 * HOUR_S
+HALFWAY_S = START_S + HALF_A_DAY_S // 2
 
 
 class Disturbed(World):
@@ -45,12 +46,19 @@ def life(world: World, seed: int) -> World:
     works = [work(dice, f"j{n}") for n in range(dice.randint(5, 12))]
     if dice.random() < 0.4:
         world.thief = ("n0", 1)
-    halfway = START_S + HALF_A_DAY_S // 2
-    world.play_on(halfway, [w for w in works if START_S + w.from_s < halfway])
+    world.play_on(HALFWAY_S, [w for w in works if START_S + w.from_s < HALFWAY_S])
+    maintained(world, random.Random(1_000 + seed))
     if dice.random() < 0.5:
         world.add_node("n0", world.sizes["n0"] // GPU_MILLI, dice.choice(("draining", "down")))
-    world.play_on(START_S + HALF_A_DAY_S, [w for w in works if START_S + w.from_s >= halfway])
+    world.play_on(START_S + HALF_A_DAY_S, [w for w in works if START_S + w.from_s >= HALFWAY_S])
     return world
+
+
+def maintained(world: World, dice: random.Random) -> None:
+    """Windows on some of the nodes, planned halfway."""
+    for n in range(dice.choice((0, 0, 1, 2))):
+        since_s = HALFWAY_S + dice.randint(600, 5 * HOUR_S)
+        world.maintain(f"w{n}", dice.choice(list(world.sizes)), since_s, since_s + dice.randint(600, 4 * HOUR_S))
 
 
 def work(dice: random.Random, name: str) -> Work:
@@ -95,6 +103,11 @@ def test_every_order_of_a_life(seed: int):
             case "tenure.plan.committed.v1":
                 assert data.sentences
                 assert data.victims
+                at_s = int(data.at.timestamp())
+                hosts = {room.node for room in data.hosts}
+                assert at_s <= HALFWAY_S or not any(
+                    node in hosts and since_s - 8 * HOUR_S <= at_s < until_s for node, since_s, until_s in world.windows
+                )
             case "tenure.capacity.held.v1":
                 plan = state.acts.plans[data.plan]
                 assert all(one.outcome not in {"timed_out", "refused"} for one in plan.settled.values())
@@ -159,8 +172,10 @@ def test_constant_demand_does_swap():
 
 def test_lives_are_worth_looking_at():
     acts: dict[str, int] = {}
+    windows = 0
     for seed in SEEDS:
         for act in life(World(), seed).acts:
+            windows += "is in maintenance" in getattr(act.data, "sentences", ("",))[0]
             kinds = (act.type, getattr(act.data, "outcome", ""), getattr(act.data, "why", ""))
             name = "/".join(kind for kind in kinds if kind).removeprefix("tenure.")
             acts[name] = acts.get(name, 0) + 1
@@ -173,3 +188,4 @@ def test_lives_are_worth_looking_at():
         "plan.expired.v1/observed",
         "capacity.held.v1",
     } <= set(acts), acts
+    assert windows > 3

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from streams.sources.config import SourceConfig
 from streams.sources.slurm.live.cursor import Cursor
-from streams.sources.slurm.live.poll import Poll, job_pieces, node_pieces
+from streams.sources.slurm.live.poll import Poll, job_pieces, node_pieces, windows
 from streams.sources.slurm.live.port import Answer, Silent, Slurm
 from streams.sources.slurm.live.step import to_ask, window_s
 from streams.sources.slurm.reader import Piece
@@ -40,4 +40,8 @@ def ask(slurm: Slurm, cursor: Cursor, config: SourceConfig, at_s: int) -> Asked:
     if isinstance(listed, Silent):
         silent.append(listed.sentence)
     nodes = None if isinstance(listed, Silent) else listed
-    return Asked(Poll(at_s, jobs, ended, asked if jobs is not None else None, nodes), tuple(silent))
+    reserved = windows(slurm.reservations())
+    if isinstance(reserved, Silent):
+        silent.append(reserved.sentence)
+    planned = None if isinstance(reserved, Silent) else reserved
+    return Asked(Poll(at_s, jobs, ended, asked if jobs is not None else None, nodes, planned), tuple(silent))

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ledger.units import instant
-from streams.sources.detect import SlurmFormat
-from streams.sources.slurm.live.port import Answer, Silent, Told
+from streams.sources.slurm.live.port import Answer, LiveFormat, Silent, Told
 
 COLUMNS: Final = (
     "JobID,JobIDRaw,User,Account,Partition,QOS,Reservation,State,ExitCode,Submit,Eligible,Start,End,ElapsedRaw,Suspended,"
@@ -57,7 +56,11 @@ class Commands:
         """`scontrol show node`, the same in every version."""
         return self._ask("scontrol-node", "scontrol", "-a", "show", "node")
 
-    def _ask(self, format: SlurmFormat, *command: str) -> Answer:
+    def reservations(self) -> Answer:
+        """`scontrol show reservation`, one in each line."""
+        return self._ask("scontrol-reservation", "scontrol", "-a", "-o", "show", "reservation")
+
+    def _ask(self, format: LiveFormat, *command: str) -> Answer:
         path = str(Path(self.folder) / command[0]) if self.folder else command[0]
         line = shlex.join((path, *command[1:]))[:SHOWN]
         try:

@@ -8,6 +8,8 @@ from typing import Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from streams.sources.slurm.reservations import Reserved
+
 Pauses = tuple[tuple[int, int | None], ...]
 """Stretches [since, until) of a run that did not run, in order; None while the last one lasts."""
 VERSION: Final = 1
@@ -50,8 +52,9 @@ class Cursor:
     """How far the telling is. What ended before `since_s` is not told: the collector did not look then.
 
     `accounted_s` is the instant up to which accounting was asked, `jobs_s` and `nodes_s` are those of the last lists
-    of jobs and nodes. Attempts go by `job/attempt`. `refused` are rows nothing could be made of, by digest, while they
-    still come. `slurm` is what the controller calls its cluster, '' until it has named one.
+    of jobs and nodes. Attempts go by `job/attempt`, windows by their reservation. `refused` are rows nothing could be
+    made of, by digest, while they still come. `slurm` is what the controller calls its cluster, '' until it has named
+    one.
     """
 
     since_s: int
@@ -60,6 +63,7 @@ class Cursor:
     nodes_s: int = 0
     attempts: Mapping[str, Attempt] = field(default_factory=dict)
     nodes: Mapping[str, Node] = field(default_factory=dict)
+    windows: Mapping[str, Reserved] = field(default_factory=dict)
     refused: tuple[str, ...] = ()
     slurm: str = ""
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from streams.sources.detect import SlurmFormat
+
+LiveFormat = SlurmFormat | Literal["scontrol-reservation", "slurm-reservations-json"]
+"""Reservations are only asked for live: a file of them says nothing of a month that is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
     """An answer, as Slurm gave it."""
 
-    format: SlurmFormat
+    format: LiveFormat
     data: bytes
 
 
@@ -44,4 +47,8 @@ class Slurm(Protocol):
 
     def nodes(self) -> Answer:
         """All nodes."""
+        ...
+
+    def reservations(self) -> Answer:
+        """All reservations."""
         ...

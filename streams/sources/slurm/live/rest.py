@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from streams.sources.detect import SlurmFormat
-from streams.sources.slurm.live.port import Answer, Silent, Told
+from streams.sources.slurm.live.port import Answer, LiveFormat, Silent, Told
 
 VERSIONS: Final = ("v0.0.44", "v0.0.43", "v0.0.42", "v0.0.41", "v0.0.40", "v0.0.39", "v0.0.38")
 """Newest first; the first that slurmrestd knows is taken."""
@@ -58,7 +57,11 @@ class Rest:
         """`/slurm/…/nodes`."""
         return self._get("slurm-nodes-json", "slurm", "nodes")
 
-    def _get(self, format: SlurmFormat, part: str, what: str) -> Answer:
+    def reservations(self) -> Answer:
+        """`/slurm/…/reservations`."""
+        return self._get("slurm-reservations-json", "slurm", "reservations")
+
+    def _get(self, format: LiveFormat, part: str, what: str) -> Answer:
         if not self.version:
             found = self._find_version()
             if isinstance(found, Silent):

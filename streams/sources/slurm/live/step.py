@@ -8,18 +8,20 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Final, TypeVar
 
-from ledger.events import ClusterEvent
+from ledger.events import ClusterEvent, MaintenancePlanned
 from ledger.events.faults import told_of
 from streams.sources.config import SourceConfig
 from streams.sources.reading import Place, Refused, Unreadable
 from streams.sources.slurm.gres import GresWrong
 from streams.sources.slurm.live import nodes as node_pass
+from streams.sources.slurm.live import windows as window_pass
 from streams.sources.slurm.live.cursor import Attempt, Cursor, Node
 from streams.sources.slurm.live.jobs import Telling, base_of, in_time
 from streams.sources.slurm.live.poll import Poll
 from streams.sources.slurm.nodes import NodePiece, NodeRecord
 from streams.sources.slurm.reader import Piece
 from streams.sources.slurm.record import JobRecord
+from streams.sources.slurm.reservations import Reserved
 
 OVERLAP_S: Final = 900
 """Accounting is asked again so far back: ends reach it late when its database was away."""
@@ -67,6 +69,7 @@ def step(cursor: Cursor, poll: Poll, config: SourceConfig) -> Step:
     """What the poll says that was not told yet. A question without an answer changes nothing."""
     refused: list[Unreadable] = []
     nodes, events = _nodes(cursor, poll, config, refused)
+    windows, planned = _windows(cursor, poll, config)
     telling = _telling(cursor, poll, config)
     if poll.jobs is not None:
         _controller(telling, poll.jobs, refused)
@@ -81,13 +84,14 @@ def step(cursor: Cursor, poll: Poll, config: SourceConfig) -> Step:
         jobs_s=cursor.jobs_s if poll.jobs is None else poll.at_s,
         nodes_s=cursor.nodes_s if poll.nodes is None else poll.at_s,
         nodes=nodes,
+        windows=windows,
     )
     digests = {_digest(row): row for row in refused}
     silent = poll.jobs is None or poll.ended is None or poll.nodes is None
     still = [*cursor.refused, *digests] if silent else list(digests)
     after = replace(after, attempts=_kept(telling, after, poll), refused=tuple(dict.fromkeys(still)))
     letters = [row for digest, row in digests.items() if digest not in cursor.refused]
-    return Step(after, [*events, *in_time(telling.events)], letters, lost)
+    return Step(after, [*events, *planned, *in_time(telling.events)], letters, lost)
 
 
 def _telling(cursor: Cursor, poll: Poll, config: SourceConfig) -> Telling:
@@ -141,6 +145,12 @@ def _nodes(
     if not now:  # no answer, an empty one, or none that could be read: no node is gone by that
         return dict(cursor.nodes), []
     return node_pass.changes(cursor.nodes, now, config, cursor.nodes_s, poll.at_s)
+
+
+def _windows(cursor: Cursor, poll: Poll, config: SourceConfig) -> tuple[dict[str, Reserved], list[MaintenancePlanned]]:
+    if poll.windows is None:
+        return dict(cursor.windows), []
+    return window_pass.changes(cursor.windows, poll.windows, config, poll.at_s)
 
 
 def _kept(telling: Telling, cursor: Cursor, poll: Poll) -> dict[str, Attempt]:
