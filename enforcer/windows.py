@@ -27,6 +27,12 @@ def emptying(state: State) -> dict[str, Window]:
     return _within(state, _leaving_s(state))
 
 
+def emptied_s(state: State, node: str) -> int:
+    """Since when its window has a node emptied; 0 where none has."""
+    window = emptying(state).get(node)
+    return 0 if window is None else window.since_s - _leaving_s(state)
+
+
 def turns_s(state: State) -> Iterator[int]:
     """The instants after the last tick at which that changes."""
     longest_s, leaving_s = state.policy_at(state.ticked_s).max_min_runtime_s, _leaving_s(state)

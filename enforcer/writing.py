@@ -97,7 +97,7 @@ def draining(state: State, snapshot: Snapshot, node: str, units: list[Unit], mod
         mode=mode,
         seq=snapshot.seq,
         at=instant(snapshot.at_s),
-        due=instant(ready_s(units)),
+        due=instant(max(ready_s(units), windows.emptied_s(state, node))),
         victims=victims,
         hosts=(),
         rule=DRAIN,

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ledger.events.acts import PlanCommitted, PreemptionIssued, PreemptionSettled
-from ledger.events.decisions import ClockTicked, GrantMade, PolicySet, RunReassigned, SharesSet
+from ledger.events.decisions import ClockTicked, GrantMade, MaintenancePlanned, PolicySet, RunReassigned, SharesSet
 from ledger.events.jobs import (
     JobCheckpointed,
     JobEnded,
@@ -38,7 +38,7 @@ OBSERVATIONS = (
     RunObserved,
     GpuIdleObserved,
 )
-DECISIONS = (SharesSet, GrantMade, PolicySet, RunReassigned)
+DECISIONS = (SharesSet, GrantMade, PolicySet, MaintenancePlanned, RunReassigned)
 ACTS = (PlanCommitted, PreemptionIssued, PreemptionSettled)
 
 CLOSE_AFTER_S = 300

@@ -144,6 +144,7 @@ class Builder:
         self.reassignments()
         self.acts()
         self.ticks()
+        self.windows()  # last, so that the same seed tells the same without them
         return finished(self.drafts, self.closing)
 
     # ------------------------------------------------------------------ time and drafts
@@ -231,6 +232,20 @@ class Builder:
                 amount_gpu_ms=self.dice.pick((1, 3_600_001, 40_000_003, 100)),
                 since=since,
                 until=since + timedelta(seconds=self.dice.between(1, 8 * HOUR_S)),
+            )
+
+    def windows(self) -> None:
+        """Maintenance, which books nothing."""
+        for _ in range(self.dice.between(1, 2)):
+            since = self.when(T0, self.until)
+            self.decide(
+                "tenure.maintenance.planned.v1",
+                self.when(T0, self.until),
+                window=self.dice.pick(("w", "v")),
+                nodes=[self.dice.pick(tuple(self.nodes))],
+                since=since,
+                until=since + timedelta(seconds=self.dice.between(1, 8 * HOUR_S)),
+                cancelled=self.dice.chance(20),
             )
 
     def reassignments(self) -> None:

@@ -56,7 +56,7 @@ class World(cluster.Cluster):
         self.say("node.observed", node=name, gpu_type="h100", gpus_milli=milli, state=state)
 
     def maintain(self, window: str, node: str, since_s: int, until_s: int, *, cancelled: bool = False) -> None:
-        """Plan a window or take it back. The scheduler knows of it, and starts nothing there: it might still run then."""
+        """Plan a window or take it back. The scheduler knows, and starts nothing there: it might still run then."""
         if cancelled:
             self._reopen(node)
         elif self.states[node] == "available":

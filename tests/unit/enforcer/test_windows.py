@@ -13,11 +13,12 @@ from enforcer.gates import Refusal
 from enforcer.gather import snapshot_of
 from enforcer.plan import Plan, plan_for
 from enforcer.rules import Rules, rules_of
+from ledger.events import PlanCommitted
 from ledger.facts import decode, encode
 from ledger.policy import PolicyChange
 from ledger.state import State
 from ledger.windows import Window
-from tests.support.said import ended, maintenance, policy, s, started, tick
+from tests.support.said import ended, maintenance, policy, s, started, t, tick
 from tests.unit.enforcer.test_protocol import ASK, ASKED, BUSY, SHARED, Desk
 
 WINDOW = maintenance("08:45", "w", ["n"], "09:40", "11:00")
@@ -29,6 +30,9 @@ def test_a_node_is_emptied_before_its_window_and_contracts_are_kept():
     desk = Desk(*SHARED, WINDOW, tick("09:32:59"))
     assert desk.look("09:32:59") == []
     desk.tell(tick(EMPTIED))
+    (due,) = desk.due(EMPTIED).acts
+    assert isinstance(due, PlanCommitted)
+    assert due.data.due == t(EMPTIED)
     assert desk.look(EMPTIED) == ["committed j", "issued j requeue"]
     (plan,) = desk.state.acts.plans.values()
     assert plan.told[0][0].startswith("n is in maintenance from 2026-03-02 09:40 to 2026-03-02 11:00 UTC (w): ")
@@ -78,7 +82,7 @@ def test_it_is_looked_again_when_a_window_begins_to_matter(told: str, next_: str
 def test_a_look_after_a_turn_asks_for_a_tick_first():
     desk = Desk(*SHARED, WINDOW, tick("09:00"))
     found = desk.due("09:34")
-    assert (found.acts, found.next_s) == ([], s(EMPTIED))
+    assert (found.acts, found.next_s) == ([], s("09:34"))
 
 
 def test_room_is_made_where_no_maintenance_is_near():

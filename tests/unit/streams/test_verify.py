@@ -50,6 +50,7 @@ OF_THE_FOLD = (
     Tampering("jobs", "account = 'lab/eve'", "concat(job, 'x') AS job"),
     Tampering("shares", "share_percent = '99'", "revision + 7 AS revision"),
     Tampering("grants", "amount_gpu_ms = amount_gpu_ms + 1", "concat(grant, 'x') AS grant"),
+    Tampering("maintenance", "reason = 'none'", "concat(window, 'x') AS window"),
     Tampering("decisions", "author = 'eve'", "concat(subject, 'x') AS subject"),
     Tampering("corrections", "event_id = 'another'", "seq + 1000 AS seq"),
     Tampering("remarks", "sentence = 'all is well'", "concat(subject, 'x') AS subject"),
