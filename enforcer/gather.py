@@ -153,7 +153,8 @@ def _units(state: State, runs: list[DerivedRun]) -> Iterator[Unit]:
     for run in runs:
         if not _released(run, state.ticked_s):
             gangs.setdefault(f"gang {run.terms.gang}" if run.terms.gang else run.run, []).append(run)
-    for name, members in sorted(gangs.items()):
+    for name, found in sorted(gangs.items()):
+        members = sorted(found, key=lambda run: (run.job, run.attempt))
         if any((run.job, run.attempt) in stay for run in members):
             continue
         first = members[0]

@@ -226,7 +226,7 @@ def _accounts_at(state: State, pool: str) -> Iterator[str]:
 
 
 def running(state: State) -> Iterator[DerivedRun]:
-    """The runs that run or are paused at the last tick, in the order their jobs became known."""
+    """The runs that run or are paused at the last tick, in no order that a restart would keep."""
     yield from state.once("running", "", lambda: tuple(_run_now(state)))
 
 

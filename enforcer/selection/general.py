@@ -21,20 +21,25 @@ from enforcer.selection.problem import Choice, Problem, minimal
 from enforcer.snapshot import Node, by_node
 
 SURE: Final = 1e-6
-"""HiGHS may overstep a bound by so much; bounds that must hold exactly are drawn in by it, and checked."""
+"""HiGHS may overstep a bound by so much. The bound on losses has that much room, lest what meets it exactly be lost;
+it is drawn in by as much where the answer then oversteps it. Both answers are checked."""
 
 Vector = NDArray[np.float64]
 
 
 def solve(problem: Problem) -> frozenset[str] | None:
     """The best units to yield; None where no choice of them makes room within the bounds."""
-    return _Model(problem).solve()
+    loose = _Model(problem, 1 + SURE).solve()
+    if loose is None or problem.allows(loose):
+        return loose
+    tight = _Model(problem, 1 - SURE).solve()
+    return tight if tight is not None and problem.allows(tight) else None
 
 
 class _Model:
     """x_v: unit v yields; y_n: pieces of the asker that node n hosts."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, bound: float) -> None:
         self.problem = problem
         asker = problem.asker
         freed = by_node(choice.unit for choice in problem.choices)
@@ -48,7 +53,7 @@ class _Model:
         self.lower: list[Vector] = []
         self.upper: list[Vector] = []
         self._room()
-        self._bounds()
+        self._bounds(bound)
 
     def solve(self) -> frozenset[str] | None:
         counted = [class_ for class_ in (Class.WITHIN, Class.OVER) if any(c.class_ == class_ for c in self.choices)]
@@ -68,7 +73,7 @@ class _Model:
         if chosen is None:
             return None
         kept = minimal(self.problem, sorted(chosen))
-        return kept if self.problem.fits(kept) and self.problem.allows(kept) else None
+        return kept if self.problem.fits(kept) else None
 
     def _optimum(self, weights: Sequence[int]) -> list[bool] | None:
         objective = np.zeros(self.size)
@@ -104,7 +109,7 @@ class _Model:
         every = [(0, first + row, 1) for row in range(len(self.nodes))]
         self._add(1, every, np.array([float(self.problem.asker.pieces)]), np.array([np.inf]))
 
-    def _bounds(self) -> None:
+    def _bounds(self, bound: float) -> None:
         """Floors, and the proportion of what is lost."""
         for cap in self.problem.caps:
             entries = [
@@ -117,7 +122,7 @@ class _Model:
         funded = [(n, c.unit.lost_gpu_ms) for n, c in enumerate(self.choices) if c.class_ > Class.UNFUNDED]
         most = max(1, self.problem.most_lost_gpu_ms)
         if sum(lost for _, lost in funded) > self.problem.most_lost_gpu_ms:
-            self._at_most([(0, column, lost / most) for column, lost in funded], 1 - SURE)
+            self._at_most([(0, column, lost / most) for column, lost in funded], bound)
 
     def _fix(self, weights: Sequence[int], x: Sequence[bool]) -> None:
         best = sum(weight for weight, yields in zip(weights, x, strict=True) if yields)

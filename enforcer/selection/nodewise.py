@@ -20,10 +20,12 @@ from enforcer.selection.problem import Choice, Problem, minimal
 
 MOST_TRIED: Final = 200
 """So many ways with gangs are tried, before this gives up."""
+MOST_SUMS: Final = 200_000
+"""And so many sums of what units on a node hold: slices of all sizes have too many."""
 
 
 class Undecided(Exception):
-    """Floors or losses bind, or too many gangs are in the way: somebody else has to find the best."""
+    """Floors or losses bind, or there are too many gangs or slices: somebody else has to find the best."""
 
 
 class _Item(NamedTuple):
@@ -93,6 +95,7 @@ class _Search:
         ]
         self._offers: dict[tuple[int, int, int], _Offer] = {}
         self._tried = 0
+        self._sums = 0
 
     def weigh(self, names: frozenset[str]) -> int:
         """The objective of units as one number."""
@@ -151,6 +154,9 @@ class _Search:
             return _Offer(pieces, ())
         least = {0: (0, 0)}
         for bit, milli, weight in items:
+            self._sums += len(least)
+            if self._sums > MOST_SUMS:
+                raise Undecided
             for freed, (sofar, units) in list(least.items()):
                 at = min(freed + milli, needs[-1])
                 offered = (sofar + weight, units | bit)

@@ -12,6 +12,7 @@ from enforcer.gather import snapshots
 from enforcer.plan import Plan, plan_for
 from enforcer.rules import Rules, rules_of
 from enforcer.snapshot import Snapshot
+from ledger.facts import decode, encode
 from ledger.policy import Policy
 from tests.support.folded import Folded, folded
 from tests.support.said import (
@@ -23,6 +24,7 @@ from tests.support.said import (
     node,
     opens,
     s,
+    say,
     settled,
     shares,
     started,
@@ -152,3 +154,26 @@ def test_rules_are_made_of_the_policy():
     assert (rules.delay_s, rules.debug_delay_s, rules.max_min_runtime_s) == (1, 2, 3)
     assert (rules.grace_s, rules.hold_s) == (4, 5)
     assert rules_of(Policy()) == Rules()
+
+
+def test_a_gang_reads_alike_after_a_restart():
+    """`one` was held while hours closed, so it came back to the live jobs behind `two`."""
+    terms = {"gpus": 4, "min_runtime_s": 60, "gang": "g"}
+    log = [
+        opens("08:00"),
+        node("08:00", "n", 4),
+        node("08:00", "m", 4),
+        shares("08:00", "lab", {"a": 50, "b": 50}),
+        submitted("08:00", "one", account="lab/a", held=True, **terms),
+        tick("09:05"),
+        tick("10:05"),
+        submitted("10:06", "two", account="lab/b", **terms),
+        say("job.updated", "10:07", job="one", held=False),
+        started("10:08", "one", on={"n": 4}),
+        started("10:08", "two", on={"m": 4}),
+        tick("10:30"),
+    ]
+    state = folded(log).book.state
+    (kept,) = snapshots(state)["h100"].units
+    (read,) = snapshots(decode(encode(state)))["h100"].units
+    assert kept == read

@@ -7,11 +7,12 @@ from itertools import chain, combinations
 from hypothesis import given, settings
 
 from enforcer.candidates import field_of, makes_no_room
+from enforcer.classes import Class
 from enforcer.crowd import Crowd
 from enforcer.rules import Rules
 from enforcer.selection import exact, general, greedy, nodewise
-from enforcer.selection.problem import Problem
-from enforcer.snapshot import Snapshot
+from enforcer.selection.problem import GPU_HOUR_MS, Choice, Problem
+from enforcer.snapshot import Asker, Node, Snapshot, Unit
 from tests.unit.enforcer.states import rule_seen, snapshots
 
 RULES = Rules()
@@ -106,3 +107,46 @@ def test_the_asker_has_its_pieces_on_healthy_nodes_with_room(snapshot: Snapshot)
             assert nodes[name].usable
             assert pieces * problem.asker.piece_milli <= nodes[name].spare_milli + freed.get(name, 0)
             assert pieces == 1 or not problem.asker.apart
+
+
+def test_losses_that_are_just_in_proportion_are_allowed():
+    """POLICY §3 refuses what exceeds the bound. `over` and `small` together lose as much as they may, to the second."""
+
+    def unit(name: str, milli: int, lost_h: int) -> Unit:
+        return Unit(name, ((name, "1"),), "b", (("n", milli),), 0, 0, lost_h * GPU_HOUR_MS)
+
+    problem = Problem(
+        Asker("j", "a", 1, 8_000, 3600, 0),
+        (Node("n", 8_000, 0),),
+        (
+            Choice(unit("large", 4_000, 3), Class.OVER),
+            Choice(unit("over", 4_000, 2), Class.OVER),
+            Choice(unit("small", 4_000, 2), Class.OVER),
+        ),
+        (),
+        4 * GPU_HOUR_MS,
+    )
+    assert problem.allows({"over", "small"})
+    assert exact.solve(problem) == {"over", "small"}
+    assert general.solve(problem) == {"over", "small"}
+
+
+def test_losses_that_are_just_in_proportion_are_allowed_where_the_quick_way_gives_up():
+    """The least of rank breaks the bound, so HiGHS is asked; the only choice within it meets the bound exactly."""
+
+    def unit(name: str, milli: int, lost_h: int) -> Unit:
+        return Unit(name, ((name, "1"),), "b", (("n", milli),), 0, 0, lost_h * GPU_HOUR_MS)
+
+    problem = Problem(
+        Asker("j", "a", 1, 8_000, 3600, 0),
+        (Node("n", 8_000, 0),),
+        (
+            Choice(unit("one", 8_000, 5), Class.OVER),
+            Choice(unit("two", 4_000, 2), Class.WITHIN),
+            Choice(unit("three", 4_000, 2), Class.WITHIN),
+        ),
+        (),
+        4 * GPU_HOUR_MS,
+    )
+    assert best(problem) is not None
+    assert exact.solve(problem) == {"two", "three"}
