@@ -65,7 +65,7 @@ slurm-down: ## end it, its jobs too
 
 lock: .venv/.locked ## requirements.lock from pyproject.toml; UPGRADE=1 takes newer versions
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-emit-find-links --custom-compile-command "make lock" --group dev $(if $(UPGRADE),--upgrade) \
+		--no-emit-find-links --custom-compile-command "make lock" --all-extras --group dev $(if $(UPGRADE),--upgrade) \
 		--output-file requirements.lock pyproject.toml
 
 clean: ## caches and build output; the environment stays

@@ -27,6 +27,7 @@ from streams.sources.config import Config, ConfigError
 Timeout = Annotated[float, Field(gt=0, le=600)]
 Signal = Annotated[str, Field(pattern="^[A-Z][A-Z0-9]+$")]
 Address = Annotated[str, Field(pattern=r"^(https?://[^/]+|unix:/.+)$")]
+Grpc = Annotated[str, Field(pattern=r"^(https://[^/]+|http://(127\.0\.0\.1|localhost|\[::1\]):\d+)$")]
 Url = Annotated[str, Field(pattern=r"^https?://")]
 
 
@@ -81,8 +82,22 @@ class KubernetesConfig(Config):
     timeout_s: Timeout = 30.0
 
 
+class BeakerConfig(Config):
+    """`kind = "beaker"`: its gRPC, with TLS but on loopback; a user's token, else $BEAKER_TOKEN.
+
+    `ca_file` is for an authority that gRPC does not know.
+    """
+
+    kind: Literal["beaker"]
+    address: Grpc = "https://beaker.org:443"
+    token_file: Path | None = None
+    ca_file: Path | None = None
+    timeout_s: Timeout = 30.0
+
+
 ActuatorConfig = Annotated[
-    ObserveConfig | SlurmConfig | SlurmrestdConfig | WebhookConfig | KubernetesConfig, Field(discriminator="kind")
+    ObserveConfig | SlurmConfig | SlurmrestdConfig | WebhookConfig | KubernetesConfig | BeakerConfig,
+    Field(discriminator="kind"),
 ]
 
 
@@ -104,6 +119,8 @@ def actuator(config: ActuatorConfig, env: Mapping[str, str], now_s: Callable[[],
             return _webhook(config, now_s)
         case KubernetesConfig():
             return _kubernetes(config)
+        case BeakerConfig():
+            return _beaker(config, env)
         case _ as never:
             assert_never(never)
 
@@ -129,12 +146,32 @@ def _webhook(config: WebhookConfig, now_s: Callable[[], float]) -> Webhook:
 
 def _kubernetes(config: KubernetesConfig) -> Actuator:
     headers = {} if config.token_file is None else {"Authorization": f"Bearer {_secret(config.token_file)}"}
-    try:
-        tls = None if config.ca_file is None else ssl.create_default_context(cafile=str(config.ca_file))
-    except OSError as wrong:
-        raise ConfigError(f"{config.ca_file} is no certificate that can be read: {wrong}") from wrong
+    tls = None if config.ca_file is None else _authority(config.ca_file)
     http = Http(config.address, headers, tls=tls, timeout_s=config.timeout_s)
     return Pods(http) if config.objects == "pods" else Workloads(http)
+
+
+def _beaker(config: BeakerConfig, env: Mapping[str, str]) -> Actuator:
+    try:
+        from enforcer.actuators.beaker import Beaker, Rpc  # noqa: PLC0415 -- needs an extra
+    except ImportError as wrong:
+        raise ConfigError(f'Beaker is told through its stubs: pip install "tenure[beaker]" ({wrong})') from wrong
+    token = env.get("BEAKER_TOKEN", "") if config.token_file is None else _secret(config.token_file)
+    if not (token and token.isascii() and token.isprintable()):
+        source = "$BEAKER_TOKEN" if config.token_file is None else config.token_file
+        raise ConfigError(f"{source} holds no token for Beaker; token_file may name the file that does")
+    roots = None
+    if config.ca_file is not None:
+        _authority(config.ca_file)
+        roots = config.ca_file.read_bytes()
+    return Beaker(Rpc(config.address, token, roots=roots, timeout_s=config.timeout_s))
+
+
+def _authority(file: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=str(file))
+    except OSError as wrong:
+        raise ConfigError(f"{file} is no certificate that can be read: {wrong}") from wrong
 
 
 def _secret(file: Path) -> str:

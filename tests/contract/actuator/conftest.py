@@ -10,7 +10,7 @@ from enforcer.actuators.http import Http
 from enforcer.actuators.slurm import Slurm
 from enforcer.actuators.slurm_cli import Commands
 from enforcer.actuators.slurm_rest import Rest
-from tests.contract.actuator.fakes import Hooked, Kubed
+from tests.contract.actuator.fakes import Beakered, Hooked, Kubed
 from tests.contract.actuator.worlds import HOLDS, KILLS, REQUEUES, RESTARTS, SHOWS_WHY, RealSlurm, World
 from tests.support.slurm import Cluster, notes, slurm, slurm_lab
 
@@ -25,6 +25,7 @@ CAN = {
     "webhook": {RESTARTS, KILLS, SHOWS_WHY},
     "kubernetes_pods": {RESTARTS, KILLS, SHOWS_WHY},
     "kubernetes_kueue": {REQUEUES, RESTARTS, SHOWS_WHY},
+    "beaker": {REQUEUES, RESTARTS, SHOWS_WHY},
 }
 """What each interface offers."""
 
@@ -58,6 +59,10 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             kubed = Kubed(kueue=request.param == "kubernetes_kueue")
             yield kubed
             kubed.fake.served.close()
+        case "beaker":
+            beakered = Beakered()
+            yield beakered
+            beakered.fake.close()
         case how:
             connect = {"slurm_cli": by_commands, "slurm_rest": by_rest}[how]
             yield RealSlurm(request.getfixturevalue("slurm"), connect, request.getfixturevalue("notes"))

@@ -1,4 +1,4 @@
-"""The schedulers of the contract that are not real: a receiver of webhooks, and an API server labelled as a fake."""
+"""The schedulers of the contract that are not real: a receiver of webhooks, and two APIs labelled as fakes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import time
 from contextlib import AbstractContextManager
 from itertools import count
 
+from beaker import beaker_pb2 as pb
+
+from enforcer.actuators.beaker import Beaker, Rpc
 from enforcer.actuators.http import Http
 from enforcer.actuators.kubernetes import WHY, Pods, Workloads
 from enforcer.actuators.webhook import Webhook
 from enforcer.orders import Actuator, Hold, Order
 from tests.contract.actuator.worlds import How
+from tests.support.fake_beaker import TOKEN, FakeBeaker
 from tests.support.fake_kubernetes import FakeKubernetes, Object
 from tests.support.receiver import SECRET, Receiver
 
@@ -125,3 +129,47 @@ class Kubed(Fake):
         name = job.rpartition("/")[2]
         base = "/apis/kueue.x-k8s.io/v1beta1" if self.kueue else "/api/v1"
         return f"{base}/namespaces/lab/{'workloads' if self.kueue else 'pods'}/{name}"
+
+
+class Beakered(Fake):
+    """The fake of Beaker."""
+
+    def __init__(self) -> None:
+        self.fake = FakeBeaker()
+        self._actuator = self._connect()
+
+    @property
+    def actuator(self) -> Actuator:
+        return self._actuator
+
+    def run(self, *, how: How = "cancel", grace_s: int = 60, stubborn: bool = False) -> Order:
+        made = self.fake.run(resumes=how == "requeue")
+        if stubborn:
+            self.fake.stubborn.add(made.id)
+        return Order("lab", "gpu/1/77", made.task_id, made.id, how, grace_s, ("gn1",), "Job 77 needs gn1's GPUs.")
+
+    def unwilling(self) -> Order:
+        order = self.run()
+        self.fake.guarded.add(order.attempt)
+        return order
+
+    def end(self, order: Order) -> None:
+        self.fake.finalize(self.fake.jobs[order.attempt], pb.STATUS_SUCCEEDED)
+
+    def told(self, order: Order) -> int:
+        return self.fake.preemptions[order.attempt]
+
+    def why(self, order: Order) -> str:
+        return self.fake.jobs[order.attempt].status.canceled_for
+
+    def away(self) -> AbstractContextManager[None]:
+        return self.fake.away()
+
+    def restart(self) -> None:
+        self._actuator = self._connect()
+
+    def runs(self, job: str, within_s: float = 20.0) -> bool:
+        return any(one.task_id == job and one.status.status == pb.STATUS_RUNNING for one in self.fake.jobs.values())
+
+    def _connect(self) -> Beaker:
+        return Beaker(Rpc(self.fake.url, TOKEN, timeout_s=2))

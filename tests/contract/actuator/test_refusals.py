@@ -6,7 +6,7 @@ from enforcer.orders import ACCEPTED, REFUSED, RUNNING
 from tests.contract.actuator.worlds import World, only
 
 
-@only("slurm_rest", "kubernetes_pods", "kubernetes_kueue")
+@only("slurm_rest", "kubernetes_pods", "kubernetes_kueue", "beaker")
 def test_nodes_are_not_held(world: World) -> None:
     outcome, handle = world.actuator.hold(world.ask())
     assert (outcome.name, handle) == (REFUSED, "")
@@ -24,8 +24,8 @@ def test_slurmrestd_requeues_nothing(world: World) -> None:
     assert world.told(order) == 0
 
 
-@only("kubernetes_kueue")
-def test_kueue_is_not_made_to_hurry(world: World) -> None:
+@only("kubernetes_kueue", "beaker")
+def test_who_has_a_grace_of_its_own_is_not_made_to_hurry(world: World) -> None:
     order = world.run(stubborn=True)
     assert world.actuator.preempt(order).name == ACCEPTED
     outcome = world.actuator.kill(order)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from enforcer.actuators.beaker import Beaker
 from enforcer.actuators.kubernetes import Pods, Workloads
 from enforcer.actuators.observe import Observe
 from enforcer.actuators.slurm import Slurm
@@ -33,6 +35,7 @@ def test_each_kind_makes_its_actuator(tmp_path: Path) -> None:
     api = f'kind = "kubernetes"\naddress = "https://k.example.org:6443"\ntoken_file = "{secret}"\n'
     assert isinstance(made(api + 'objects = "pods"'), Pods)
     assert isinstance(made(api + 'objects = "workloads"'), Workloads)
+    assert isinstance(made(f'kind = "beaker"\ntoken_file = "{secret}"'), Beaker)
     rest = made(f'kind = "slurmrestd"\naddress = "unix:{tmp_path}/socket"\nuser = "tenure"\ntoken_file = "{secret}"')
     assert isinstance(rest, Slurm)
     assert rest.preempt(ORDER).name == UNREACHABLE
@@ -67,6 +70,8 @@ def test_without_a_table_there_is_none() -> None:
         ('kind = "webhook"\nurl = "ftp://x"\nsecret_file = "s"', "url"),
         ('kind = "kubernetes"\naddress = "https://k"', "objects"),
         ('kind = "slurmrestd"\naddress = "k:1"', "address"),
+        ('kind = "beaker"\naddress = "http://b.example.org:80"', "address"),
+        ('kind = "beaker"\naddress = "https://"', "address"),
         ('kind = "slurmrestd"\naddress = "http://k:1"\npublish_order = true', "publish_order"),
     ],
 )
@@ -85,3 +90,23 @@ def test_a_secret_that_cannot_be_used_is_named(tmp_path: Path) -> None:
             made(hook)
     with pytest.raises(ConfigError, match="no certificate"):
         made(f'kind = "kubernetes"\naddress = "https://k"\nobjects = "pods"\nca_file = "{tmp_path}/s"')
+    with pytest.raises(ConfigError, match="no certificate"):
+        made(f'kind = "beaker"\nca_file = "{tmp_path}/s"', BEAKER_TOKEN="t")
+
+
+def test_beakers_token_is_in_a_file_or_in_the_environment(tmp_path: Path) -> None:
+    assert isinstance(made('kind = "beaker"', BEAKER_TOKEN="t"), Beaker)
+    with pytest.raises(ConfigError, match=r"\$BEAKER_TOKEN holds no token"):
+        made('kind = "beaker"')
+    file = tmp_path / "token"
+    for text in ("", "one\ntwo", "clé"):
+        file.write_text(text, "utf-8")
+        with pytest.raises(ConfigError, match="token holds no token"):
+            made(f'kind = "beaker"\ntoken_file = "{file}"', BEAKER_TOKEN="t")
+
+
+def test_without_beakers_stubs_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "enforcer.actuators.beaker")
+    monkeypatch.setitem(sys.modules, "beaker", None)
+    with pytest.raises(ConfigError, match=r'pip install "tenure\[beaker\]"'):
+        made('kind = "beaker"', BEAKER_TOKEN="t")
