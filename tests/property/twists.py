@@ -82,9 +82,13 @@ def _told_until(one: Any) -> datetime:
     return max((at for at in known if at is not None), default=T0.replace(year=1970))
 
 
+SPANS = {"tenure.grant.made.v1", "tenure.maintenance.planned.v1"}
+"""Events of a stretch, which must have a length."""
+
+
 def on_the_quarter(log: Sequence[Any], dice: Dice) -> Log:
     """Every instant falls on a quarter of an hour, so that many coincide."""
-    lasting = [one for one in log if one.type != "tenure.grant.made.v1" or one.data.until - one.data.since >= QUARTER]
+    lasting = [one for one in log if one.type not in SPANS or one.data.until - one.data.since >= QUARTER]
     return [_moved(one, lambda at: at - timedelta(seconds=at.timestamp() % QUARTER.seconds)) for one in lasting]
 
 

@@ -25,6 +25,7 @@ SACCT = "JobID|JobIDRaw|User|Account|State|Submit|Eligible|Start|End|ElapsedRaw|
 SCRIPT = """#!/bin/sh
 [ -e "$0.hangs" ] && exec sleep 30
 [ -e "$0.fails" ] && { cat "$0.fails" >&2; exit 1; }
+[ "$4" = reservation ] && exec echo No reservations in the system
 cat "$0.says"
 """
 
