@@ -158,7 +158,7 @@ def test_rules_are_made_of_the_policy():
 
 def test_a_gang_reads_alike_after_a_restart():
     """`one` was held while hours closed, so it came back to the live jobs behind `two`."""
-    terms = {"gpus": 4, "min_runtime_s": 60, "gang": "g"}
+    terms: dict[str, Any] = {"gpus": 4, "min_runtime_s": 60, "gang": "g"}
     log = [
         opens("08:00"),
         node("08:00", "n", 4),

@@ -127,8 +127,8 @@ def test_losses_that_are_just_in_proportion_are_allowed():
         4 * GPU_HOUR_MS,
     )
     assert problem.allows({"over", "small"})
-    assert exact.solve(problem) == {"over", "small"}
-    assert general.solve(problem) == {"over", "small"}
+    assert exact.solve(problem) == frozenset({"over", "small"})
+    assert general.solve(problem) == frozenset({"over", "small"})
 
 
 def test_losses_that_are_just_in_proportion_are_allowed_where_the_quick_way_gives_up():
@@ -149,4 +149,4 @@ def test_losses_that_are_just_in_proportion_are_allowed_where_the_quick_way_give
         4 * GPU_HOUR_MS,
     )
     assert best(problem) is not None
-    assert exact.solve(problem) == {"two", "three"}
+    assert exact.solve(problem) == frozenset({"two", "three"})
