@@ -18,6 +18,7 @@ from enforcer.snapshot import Asker, Node, Snapshot, Unit
 from enforcer.staying import leaves, staying
 from ledger.acts import Plan, PlanAsker
 from ledger.nodes import HEALTHY
+from ledger.ranking import is_debug
 from ledger.runs import PREEMPTED, DerivedRun
 from ledger.standing import QueueEntry, back_in_time, queue, running, slots, standing
 from ledger.state import State
@@ -85,6 +86,7 @@ def _as_told(state: State, pool: str, waiting: list[QueueEntry], here: list[Deri
         running_milli=_running(state, pool, here),
         history=Hours(state, pool),
         limits_milli={account: found.limit_milli for account, found in slots(state, pool).items()},
+        debug_milli=_debug(state, here),
         ordered_s=ordered_s(state),
     )
 
@@ -240,6 +242,15 @@ def _running(state: State, pool: str, runs: list[DerivedRun]) -> dict[str, int]:
             milli = sum(m for n, m, _ in run.placements if _type(state, n, run) == pool)
             for account in lineage(run.account):
                 found[account] = found.get(account, 0) + milli
+    return found
+
+
+def _debug(state: State, runs: list[DerivedRun]) -> dict[str, int]:
+    """GPUs of debug runs inside their contracts, by the account they are booked to."""
+    found: dict[str, int] = {}
+    for run in runs:
+        if run.funded and state.ticked_s < run.contract_end_s and is_debug(run.gpus_milli, run.terms.min_runtime_s):
+            found[run.account] = found.get(run.account, 0) + run.gpus_milli
     return found
 
 

@@ -91,7 +91,7 @@ def _in_line(asker: Asker, crowd: Crowd, reclaim: Reclaim) -> Iterator[Opened]:
     for child in crowd.children(own):
         line += [(account, child, account in crowd.over_under(child)) for account in crowd.under(child)]
     for account, side, over in line:
-        rule = RECLAIM if over and reclaim.holds else DEBUG_LANE if _in_debug_lane(asker, crowd.rules) else ""
+        rule = RECLAIM if over and reclaim.holds else DEBUG_LANE if _in_debug_lane(asker, crowd) else ""
         if rule:
             yield Opened(account, rule, Class.OVER if over else Class.WITHIN, side)
 
@@ -100,7 +100,7 @@ def _beside(mine: str, asker: Asker, crowd: Crowd, reclaim: Reclaim) -> Iterator
     """What lies under the accounts that have the same parent as one on the asker's path."""
     rules, snapshot = crowd.rules, crowd.snapshot
     after = with_contract(snapshot.ratio(mine), asker.contract_gpu_ms)
-    lane, beaten = _in_debug_lane(asker, rules), rules.rebalance
+    lane, beaten = _in_debug_lane(asker, crowd), rules.rebalance
     for theirs in crowd.children(mine.rpartition("/")[0]):
         if theirs == mine:
             continue
@@ -114,5 +114,7 @@ def _beside(mine: str, asker: Asker, crowd: Crowd, reclaim: Reclaim) -> Iterator
             yield Opened(account, rule, class_, theirs, (mine, theirs))
 
 
-def _in_debug_lane(asker: Asker, rules: Rules) -> bool:
-    return rules.debug_lane and asker.debug and asker.gpus_milli <= rules.debug_lane_milli
+def _in_debug_lane(asker: Asker, crowd: Crowd) -> bool:
+    """Whether R3 is on, and its account has room in the lane."""
+    rules, there = crowd.rules, crowd.snapshot.debug_milli.get(asker.account, 0)
+    return rules.debug_lane and asker.debug and there + asker.gpus_milli <= rules.debug_lane_milli

@@ -34,7 +34,7 @@ class Rules:
     debug_lane: bool = False
     """R3."""
     debug_lane_milli: int = 16_000
-    """GPUs per account at once under R3."""
+    """GPUs an account may have at once in debug runs inside their contracts, to ask under R3."""
     grace_s: int = 120
     """How long a run that is ordered off may take to leave."""
     hold_s: int = 300
@@ -54,4 +54,7 @@ def rules_of(policy: Policy) -> Rules:
         grace_s=policy.grace_s,
         hold_s=policy.hold_s,
         max_orders_per_hour=policy.max_orders_per_hour,
+        rebalance=policy.rebalance,
+        debug_lane=policy.debug_lane,
+        priority_inside_leaf=policy.priority_inside_leaf,
     )

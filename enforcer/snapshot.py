@@ -143,7 +143,8 @@ class Snapshot:
 
     `ordered_s` are the instants of the orders that count against the limit of an hour, ascending.
     `shares` are the exact parts of the pool's healthy capacity that accounts have now, `running_milli` the GPUs their
-    funded runs hold, both with everything below. `limits_milli` are slot limits.
+    funded runs hold, both with everything below. `limits_milli` are slot limits,
+    `debug_milli` what an account's debug runs hold inside their contracts.
     """
 
     cluster: str
@@ -158,6 +159,7 @@ class Snapshot:
     running_milli: Mapping[str, int]
     history: History
     limits_milli: Mapping[str, int] = field(default_factory=dict)
+    debug_milli: Mapping[str, int] = field(default_factory=dict)
     ordered_s: tuple[int, ...] = ()
 
     def ratio(self, account: str) -> Ratio:

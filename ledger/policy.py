@@ -12,6 +12,7 @@ class Policy(NamedTuple):
     """The numbers in force at an instant (POLICY §1 to §5, DESIGN §3 to §5).
 
     `enforcement` is observe, enforce or paused; `max_orders_per_hour` is 0 where runs may be ordered off without limit.
+    The last three are rules a cluster may have or not (`enforcer.rules`).
     """
 
     window_h: int = 168
@@ -25,6 +26,9 @@ class Policy(NamedTuple):
     grace_s: int = 120
     hold_s: int = 300
     max_orders_per_hour: int = 0
+    rebalance: bool = True
+    debug_lane: bool = False
+    priority_inside_leaf: bool = False
 
 
 class PolicyChange(NamedTuple):

@@ -193,7 +193,12 @@ class Pending:
     @property
     def is_debug(self) -> bool:
         """Small and short by contract, whatever its kind: at most 8 GPUs for at most 15 minutes."""
-        return self.gpus_milli <= DEBUG_MAX_GPUS_MILLI and 0 < self.min_runtime_s <= DEBUG_MAX_MIN_RUNTIME_S
+        return is_debug(self.gpus_milli, self.min_runtime_s)
+
+
+def is_debug(gpus_milli: int, min_runtime_s: int) -> bool:
+    """Small and short by contract: at most 8 GPUs for at most 15 minutes."""
+    return gpus_milli <= DEBUG_MAX_GPUS_MILLI and 0 < min_runtime_s <= DEBUG_MAX_MIN_RUNTIME_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,6 +161,9 @@ class PolicySetData(ClusterData):
     grace_s: PolicySeconds | None = None
     hold_s: PolicySeconds | None = None
     max_orders_per_hour: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    rebalance: bool | None = None
+    debug_lane: bool | None = None
+    priority_inside_leaf: bool | None = None
     author: Name
     reason: Note = ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -177,3 +178,26 @@ def test_a_gang_reads_alike_after_a_restart():
     (kept,) = snapshots(state)["h100"].units
     (read,) = snapshots(decode(encode(state)))["h100"].units
     assert kept == read
+
+
+def test_the_debug_lane_is_as_wide_as_the_policy_says():
+    """R3 opens banked work of another account to a debug run, while its account has at most 16 GPUs in the lane."""
+    small: dict[str, Any] = {"account": "lab/a", "gpus": 4, "shape": SHAPE, "min_runtime_s": 600}
+    log = [
+        opens("08:00", debug_lane=True, rebalance=False),
+        node("08:00", "n", 4),
+        shares("08:00", "lab", {"a": 50, "b": 50}),
+        submitted("08:00", "j", account="lab/b", gpus=4, min_runtime_s=60, resumable=True),
+        started("08:00", "j", on={"n": 4}),
+        submitted("08:10", "ask", **small),
+        tick("08:15"),
+    ]
+    state = folded(log).book.state
+    (snapshot,) = snapshots(state).values()
+    rules = rules_of(state.policy_at(state.ticked_s))
+    assert (rules.debug_lane, rules.rebalance, rules.priority_inside_leaf) == (True, False, False)
+    full = replace(snapshot, debug_milli={"lab/a": 13_000})
+    units = tuple(replace(unit, lost_gpu_ms=0) for unit in snapshot.units)
+    for there, opens_ in ((snapshot, True), (full, False)):
+        found = plan_for(there.askers[0], replace(there, units=units), rules)
+        assert isinstance(found, Plan) == opens_
