@@ -14,6 +14,7 @@ import pytest
 from streams.sources.slurm.live.jobs import SETTLED_S
 from tests.e2e.cli.driver import many
 from tests.e2e.slurm.collector import Collected
+from tests.e2e.slurm.process import Tenure
 from tests.support.slurm import Cluster
 
 SAVED_S: Final = 6
@@ -74,8 +75,9 @@ def unseen(slurm: Cluster, jobs: Jobs) -> str:
     return short
 
 
-def test_gpu_time_is_slurms_own_to_the_second(slurm: Cluster, tmp_path: Path) -> None:
+def test_gpu_time_is_slurms_own_to_the_second(slurm: Cluster, tmp_path: Path, stopped: list[Tenure]) -> None:
     collected = Collected(tmp_path, slurm)
+    stopped.append(collected)
     collected.start()
     jobs = submitted(slurm)
     seen_by_polls(slurm, collected, jobs)
