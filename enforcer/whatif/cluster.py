@@ -33,7 +33,10 @@ NODE_GONE: Final = "node_failure"
 
 @dataclass
 class Cluster:
-    """The cluster as it is, and its book. `agenda` is what happens by itself: (when, order, what)."""
+    """The cluster as it is, and its book.
+
+    `agenda` is what happens by itself: (when, order, what); `refused` what the book did not take: (source, why).
+    """
 
     book: Book
     now_s: int
@@ -48,7 +51,7 @@ class Cluster:
     reserved: dict[str, tuple[str, dict[str, int]]] = field(default_factory=dict)
     agenda: list[tuple[int, int, Callable[[], None]]] = field(default_factory=list)
     acts: list[Act] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
     enforces: bool = True
     plans_once: bool = True
     _said: int = 0
@@ -72,7 +75,7 @@ class Cluster:
         outcome = self.book.apply(event, self.now_s, last_tick=False)
         self.book.take()
         if isinstance(outcome, Refused):
-            self.refused.append(outcome.sentence)
+            self.refused.append((event.source, outcome.sentence))
         return outcome if isinstance(outcome, Applied) else None
 
     # ------------------------------------------------------------------ what happens by itself
@@ -84,9 +87,13 @@ class Cluster:
 
     def submit(self, work: Work) -> None:
         """It waits from now on."""
-        self.works[work.name] = work
+        self.expect(work)
         self.waiting[work.name] = None
         self.say("job.submitted", **work.submission())
+
+    def expect(self, work: Work) -> None:
+        """It is known of; if its user gives up waiting, that will happen too."""
+        self.works[work.name] = work
         if work.withdrawn_s is not None:
             self.later(work.withdrawn_s, partial(self.withdraw, work.name))
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from enforcer.whatif.cluster import Cluster
+from enforcer.whatif.beginning import begun
+from enforcer.whatif.cluster import SOURCE, Cluster
 from enforcer.whatif.figures import Figures, figures
-from enforcer.whatif.opening import opened
 from enforcer.whatif.past import read
 from ledger.acts import Plan
 from ledger.state import State
@@ -20,8 +20,8 @@ RECORDED, WITHOUT, WITH = "recorded", "without", "with"
 SIDES: Final = (RECORDED, WITHOUT, WITH)
 
 
-class Refused(Exception):
-    """A span that cannot be played; the sentence says why."""
+class Unplayable(Exception):
+    """A span that cannot be played, or was not played whole; the sentence says why."""
 
 
 class Yielded(NamedTuple):
@@ -70,7 +70,7 @@ class WhatIf:
 def what_if(
     state: State, from_s: int, until_s: int, look_s: int = LOOK_S, told: Callable[[int], None] | None = None
 ) -> WhatIf:
-    """Play [from, until), whole hours that are closed and kept, twice; `told` of each day played. Raises Refused."""
+    """Play [from, until), whole hours that are closed and kept, twice; `told` of each day played. Raises Unplayable."""
     _check(state, from_s, until_s)
     played = {WITHOUT: _played(state, from_s, until_s, look_s, told, enforces=False)}
     played[WITH] = _played(state, from_s, until_s, look_s, told, enforces=True)
@@ -100,22 +100,30 @@ def policy_words(state: State, at_s: int, look_s: int = LOOK_S) -> str:
 
 def _check(state: State, from_s: int, until_s: int) -> None:
     if from_s % HOUR_S or until_s % HOUR_S or until_s <= from_s:
-        raise Refused("a span is of whole hours, and ends after it begins")
+        raise Unplayable("a span is of whole hours, and ends after it begins")
     if from_s < state.kept_from_s or until_s > state.closed_until_s or state.opens_s is None:
-        raise Refused("the book no longer keeps, or has not yet closed, every hour of the span")
+        raise Unplayable("the book no longer keeps, or has not yet closed, every hour of the span")
 
 
 def _played(
     state: State, from_s: int, until_s: int, look_s: int, told: Callable[[int], None] | None, *, enforces: bool
 ) -> Cluster:
     """The past played to the end of its last hour, which is then closed."""
-    cluster = opened(state, read(state, from_s, until_s), "enforce" if enforces else "paused", look_s)
+    cluster = begun(state, read(state, from_s, until_s), "enforce" if enforces else "paused", look_s)
     while cluster.now_s < until_s:
         cluster.play(min(until_s, cluster.now_s + DAY_S))
         if told is not None:
             told(1)
     cluster.close()
+    _check_told(cluster)
     return cluster
+
+
+def _check_told(cluster: Cluster) -> None:
+    """What the enforcer decides may be refused, as anywhere; what happened may not: the play would lack it."""
+    lacks = [why for source, why in cluster.refused if source == SOURCE]
+    if lacks:
+        raise Unplayable(f"the book of the play did not take {len(lacks)} of what happened in it, first: {lacks[0]}")
 
 
 def _made(plan: Plan) -> Made:

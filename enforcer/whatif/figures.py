@@ -9,7 +9,7 @@ from typing import Final
 
 from enforcer.gather import lost_gpu_ms
 from enforcer.whatif.past import CLASSES, class_under
-from ledger.hours import CHARGED, NODE_FIELD, REFUNDED, UNFUNDED, owed_gpu_ms
+from ledger.hours import CHARGED, NODE_FIELD, REFUNDED, UNFUNDED, Sums, owed_gpu_ms
 from ledger.runs import PREEMPTED
 from ledger.state import State
 from ledger.units import HOUR_S
@@ -73,10 +73,6 @@ class Figures:
     preempted: Counter[str] = field(default_factory=Counter)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def lost_to(self, cause: str) -> int:
-        """All that was lost to one cause."""
-        return sum(amount for (_, of), amount in self.lost.items() if of == cause)
-
 
 def figures(state: State, from_s: int, until_s: int, classes: Mapping[str, str]) -> Figures:
     """What the book says of [from, until); waits are those of the jobs named in `classes`."""
@@ -97,12 +93,10 @@ def figures(state: State, from_s: int, until_s: int, classes: Mapping[str, str])
 
 
 def _add_hour(found: Figures, state: State, hour_s: int) -> None:
+    """One hour; what corrections took all of leaves no line, as it leaves none in a book that is read back."""
     for name, pool in state.hours.get(hour_s, {}).items():
-        sums = found.pools.setdefault(name, Pool())
-        capacity, nodes = pool.nodes[NODE_FIELD["capacity"]], pool.nodes
-        sums.capacity += capacity
-        sums.available += capacity - nodes[NODE_FIELD["planned"]] - nodes[NODE_FIELD["unplanned"]]
-        sums.occupied += sum(nodes[NODE_FIELD[class_]] for class_ in OCCUPIED)
+        if any(pool.nodes):
+            _add_nodes(found.pools.setdefault(name, Pool()), pool.nodes)
         for account, of in pool.accounts.items():
             owed, delivered = owed_gpu_ms(of), of[CHARGED] - of[REFUNDED]
             if owed or delivered or of[UNFUNDED]:
@@ -111,6 +105,13 @@ def _add_hour(found: Figures, state: State, hour_s: int) -> None:
                 line.delivered += delivered
                 line.met += min(owed, delivered)
                 line.unfunded += of[UNFUNDED]
+
+
+def _add_nodes(sums: Pool, nodes: Sums) -> None:
+    capacity = nodes[NODE_FIELD["capacity"]]
+    sums.capacity += capacity
+    sums.available += capacity - nodes[NODE_FIELD["planned"]] - nodes[NODE_FIELD["unplanned"]]
+    sums.occupied += sum(nodes[NODE_FIELD[class_]] for class_ in OCCUPIED)
 
 
 def _add_losses(found: Figures, state: State, name: str, from_s: int, until_s: int) -> None:

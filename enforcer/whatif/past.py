@@ -21,6 +21,8 @@ from ledger.units import FOREVER_S, GPU_MILLI, HOUR_S
 
 STOPPED: Final = frozenset({PREEMPTED, "requeued", "node_failure"})
 """How a run ends that did not end by itself."""
+UNTOLD: Final = "succeeded"
+"""How a run ends of which nobody said how: it loses nothing, and does not wait again."""
 FUNDED_DEBUG, FUNDED_BATCH, UNFUNDED = "funded debug", "funded batch", "unfunded"
 CLASSES: Final = (FUNDED_DEBUG, FUNDED_BATCH, UNFUNDED)
 
@@ -39,7 +41,8 @@ class Turn(NamedTuple):
 class Past:
     """A span [from, until) of a cluster. `coming` is (when it asks, work), `running` what ran when it began.
 
-    `before` are runs that began earlier, by job; a job named in `over` is done and told of as it is.
+    `before` are runs that began earlier, by job; a job named in `over` is done and told of as it is. Work `aside` ran
+    earlier, is in the queue, and was held all the time.
     """
 
     from_s: int
@@ -48,6 +51,7 @@ class Past:
     running: list[Running] = field(default_factory=list)
     before: dict[str, list[DerivedRun]] = field(default_factory=dict)
     over: list[str] = field(default_factory=list)
+    aside: list[Work] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     classes: dict[str, str] = field(default_factory=dict)
     unknown: int = 0
@@ -58,7 +62,7 @@ def read(state: State, from_s: int, until_s: int) -> Past:
     state.read_all()
     past = Past(from_s, until_s, turns=sorted(_turns(state, from_s, until_s)))
     typical = _typical(state)
-    for name in state.jobs:
+    for name in sorted(state.jobs):
         _read_job(state, past, name, state.derived[name], typical)
     past.coming.sort(key=lambda one: (one[0], one[1].name))
     return past
@@ -78,7 +82,6 @@ def _read_job(state: State, past: Past, name: str, derived: Derived, typical: di
     work, known = _work(state, name, derived, typical)
     if work is None:
         return
-    past.unknown += not known
     if asks_s >= past.from_s:
         past.classes[name] = class_of(state, derived)
     if before:
@@ -87,10 +90,15 @@ def _read_job(state: State, past: Past, name: str, derived: Derived, typical: di
     for run in before:
         work.left_s -= 0 if run.end_s > past.from_s else progress_s(run)
     at_start = next((run for run in before if run.end_s > past.from_s), None)
-    if at_start is None:
-        past.coming.append((max(asks_s, past.from_s), work))
-    else:
+    comes_s = comes_at_s(derived, past.from_s)
+    if at_start is not None:
         past.running.append(_running(work, state.jobs[name].attempts[at_start.attempt], at_start, past.from_s))
+    elif comes_s is not None and comes_s < past.until_s:
+        past.coming.append((comes_s, work))
+    else:
+        past.aside += [work] if before else []
+        return
+    past.unknown += not known
 
 
 def _running(work: Work, attempt: Attempt, run: DerivedRun, from_s: int) -> Running:
@@ -132,7 +140,7 @@ def _work(state: State, name: str, derived: Derived, typical: dict[str, int]) ->
         gang=terms.gang,
         apart=apart,
         limit_s=terms.time_limit_s,
-        ends_as=last if last and last not in STOPPED else "succeeded",
+        ends_as=last if last and last not in STOPPED else UNTOLD,
         withdrawn_s=_withdrawn_s(derived),
     ), known
 
@@ -212,6 +220,12 @@ def first_asked_s(derived: Derived) -> int | None:
     """When it could first have started, as far as is known."""
     told = [wait.a_s for wait in derived.waits[:1]] + [run.start_s for run in derived.runs[:1]]
     return min(told, default=None)
+
+
+def comes_at_s(derived: Derived, from_s: int) -> int | None:
+    """From when on, at an instant or later, somebody could start it; None if it was held ever since."""
+    told = [max(wait.a_s, from_s) for wait in derived.waits if wait.b_s > from_s]
+    return min(told + [run.start_s for run in derived.runs if run.start_s >= from_s], default=None)
 
 
 def class_of(state: State, derived: Derived) -> str:

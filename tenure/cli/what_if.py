@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from enforcer.whatif.compare import Refused, WhatIf, policy_words, what_if
+from enforcer.whatif.compare import Unplayable, WhatIf, policy_words, what_if
 from ledger.store.clickhouse import ClickHouse
 from ledger.units import DAY_S
 from tenure import wiring
@@ -85,8 +85,8 @@ def _kept(desk: Desk, question: Question, *, again: bool) -> list[Kept]:
         bar = bars.bar("Days played", 2 * days)
         try:
             played = what_if(state, question.from_s, question.until_s, told=bar.advance)
-        except Refused as refused:
-            raise exits.Stop(str(refused)) from refused
+        except Unplayable as unplayable:
+            raise exits.Stop(str(unplayable)) from unplayable
         bar.done()
     _keep(desk.store, played)
     return _stored(desk.store, question, policy)

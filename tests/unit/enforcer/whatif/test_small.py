@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from enforcer.whatif.compare import RECORDED, SIDES, WITH, WITHOUT, Refused, WhatIf, what_if
+from enforcer.whatif.compare import RECORDED, SIDES, WITH, WITHOUT, Unplayable, WhatIf, what_if
 from enforcer.whatif.figures import Account, Pool
 from ledger.book import Book
 from ledger.state import State
@@ -124,7 +124,7 @@ def test_a_failed_node_ends_what_runs_on_it():
     ("since", "until"), [("07:00", "18:00"), ("08:00", "19:00"), ("08:30", "18:00"), ("12:00", "12:00")]
 )
 def test_what_cannot_be_played_is_refused(since: str, until: str):
-    with pytest.raises(Refused):
+    with pytest.raises(Unplayable):
         what_if(told(), s(since), s(until))
 
 
