@@ -16,11 +16,16 @@ from ledger.state import State
 DRAINING: Final = frozenset({"draining", "planned_down"})
 
 
-def to_leave(state: State, snapshot: Snapshot, pace: Pace) -> Iterator[tuple[str, list[Unit]]]:
-    """(node, units) that are to be ordered off, as many as may be; a gang by the first of its nodes that is emptied."""
+def to_leave(
+    state: State, snapshot: Snapshot, pace: Pace, *, observed: bool = True
+) -> Iterator[tuple[str, list[Unit]]]:
+    """(node, units) that are to be ordered off, as many as may be; a gang by the first of its nodes that is emptied.
+
+    Without `observed`, also what a drain names that is only observed.
+    """
     due = windows.emptying(state)
     emptying = [n for n in snapshot.nodes if not n.usable and (n.name in due or _drains(state, n.name))]
-    named = set(_named(state)) if emptying else set()
+    named = set(_named(state, observed=observed)) if emptying else set()
     for node in emptying:
         units = [
             unit
@@ -40,8 +45,8 @@ def _drains(state: State, node: str) -> bool:
     return stretch.state in DRAINING
 
 
-def _named(state: State) -> Iterator[RunName]:
+def _named(state: State, *, observed: bool) -> Iterator[RunName]:
     """Runs that an open plan orders off, or another drain names."""
     for plan in state.acts.open():
-        if plan.enforces or plan.made.purpose == "drain":
+        if plan.enforces or (observed and plan.made.purpose == "drain"):
             yield from (victim.run for victim in plan.made.victims)

@@ -12,6 +12,7 @@ from enforcer.gates import Refusal
 from enforcer.rules import Rules
 from enforcer.snapshot import Snapshot
 from ledger.acts import ENFORCE, OBSERVE
+from ledger.events.acts import Mode
 from ledger.state import State
 from ledger.units import HOUR_S
 
@@ -19,12 +20,16 @@ RATE: Final = "rate"
 NAME: Final = "rate_limit"
 
 
-def ordered_s(state: State) -> tuple[int, ...]:
-    """When the runs were ordered off that count at the last tick, ascending; none where the policy has no limit."""
+def ordered_s(state: State, mode: Mode | None = None) -> tuple[int, ...]:
+    """When the runs were ordered off that count at the last tick, ascending; none where the policy has no limit.
+
+    Those of one mode count: of what is in force, if none is named.
+    """
     policy = state.policy_at(state.ticked_s)
     if not policy.max_orders_per_hour:
         return ()
-    mode = ENFORCE if policy.enforcement == ENFORCE else OBSERVE
+    if mode is None:
+        mode = ENFORCE if policy.enforcement == ENFORCE else OBSERVE
     found: list[int] = []
     for plan in state.acts.plans.values():
         if plan.made.mode != mode:

@@ -101,19 +101,20 @@ def draining(state: State, snapshot: Snapshot, node: str, units: list[Unit], mod
         victims=victims,
         hosts=(),
         rule=DRAIN,
-        sentences=(f"{_why(state, node)}: what runs on it and is not inside its minimum runtime leaves."[:LONGEST],),
+        sentences=(why_emptied(state, node)[:LONGEST],),
         grace_s=policy.grace_s,
         hold_s=policy.hold_s,
     )
     return PlanCommitted(id=data.plan, source=SOURCE, time=instant(now_s), data=data)
 
 
-def _why(state: State, node: str) -> str:
-    window = windows.emptying(state).get(node)
-    if window is None:
-        return f"{node} drains"
-    span = f"from {instant(window.since_s):%Y-%m-%d %H:%M} to {instant(window.until_s):%Y-%m-%d %H:%M} UTC"
-    return f"{node} is in maintenance {span} ({window.window})"
+def why_emptied(state: State, node: str) -> str:
+    """Why a node is emptied, and of what."""
+    found, told = windows.emptying(state).get(node), f"{node} drains"
+    if found is not None:
+        span = f"from {instant(found.since_s):%Y-%m-%d %H:%M} to {instant(found.until_s):%Y-%m-%d %H:%M} UTC"
+        told = f"{node} is in maintenance {span} ({found.window})"
+    return f"{told}: what runs on it and is not inside its minimum runtime leaves."
 
 
 def _runs(state: State, names: Iterable[Iterable[RunName]]) -> list[DerivedRun]:

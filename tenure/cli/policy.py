@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from enforcer.preview import Emptied, preview
 from ledger.acts import ENFORCE
 from ledger.events import PolicySet
 from ledger.events.decisions import PolicySetData
@@ -16,7 +17,6 @@ from tenure import wiring
 from tenure.cli import exits, instants, options, output
 from tenure.cli.desk import Desk, check, confirm, decide, reading, writing
 from tenure.cli.pens import Pen
-from tenure.cli.plans import planned
 from tenure.cli.policies import MEANS, PAUSED, Field, Row, before_pause, changed, in_force, plain, wanted
 from tenure.cli.queries import read
 from tenure.cli.text import plural, when
@@ -155,10 +155,12 @@ def _preview(state: State, cluster: str, before: dict[str, Any], after: dict[str
 
 def _would_act(state: State) -> None:
     """Whom it would order off by the facts of the last tick."""
-    made, _ = planned(state, None)
-    runs = sum(len(victim.unit.runs) for _, it in made for victim in it.victims)
-    jobs = plural(len(made), "job")
-    told = f"{plural(runs, 'run')} would have to leave for {jobs}"
+    made = [it for _, it in preview(state).made]
+    emptied = [it for it in made if isinstance(it, Emptied)]
+    runs, off = sum(it.orders for it in made), sum(it.orders for it in emptied)
+    told = f"{plural(runs - off, 'run')} would have to leave for {plural(len(made) - len(emptied), 'job')}"
+    if emptied:
+        told += f", and {off} more off {plural(len(emptied), 'node')} to be emptied"
     output.tell(f"As things stood at the last tick, {told}: `tenure plans` says which and why.")
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from enforcer.classes import below_common, with_contract
 from enforcer.crowd import Crowd
 from enforcer.gates import Refusal
 from enforcer.gather import snapshot_of
@@ -14,7 +13,7 @@ from enforcer.opening import opened, reclaim_of
 from enforcer.outlook import Earliest, earliest
 from enforcer.plan import Plan, plan
 from enforcer.rules import Rules, rules_of
-from enforcer.snapshot import Asker, Snapshot, Unit
+from enforcer.snapshot import Snapshot, Unit
 from enforcer.steps import next_due_s
 from ledger.acts import Plan as Open
 from ledger.runs import UNFUNDED
@@ -22,6 +21,7 @@ from ledger.standing import HELD, NO_POOL, NOT_PLACEABLE, REASONS, QueueEntry, q
 from ledger.state import State
 from ledger.units import FOREVER_S
 from tenure.cli.output import iso_s
+from tenure.cli.rebalancing import rebalance
 from tenure.cli.text import duration, moment, of_gpus, plural, ratio, second
 from tenure.cli.why import FUNDING
 
@@ -85,7 +85,7 @@ def verdict(fresh: Callable[[], State], job: str) -> Verdict | None:
         next((it for it in made if it.asker.job == job), None),
         refusal,
         open_,
-        earliest(fresh(), entry.pool, job) if by_time else None,
+        earliest(fresh, entry.pool, job) if by_time else None,
         snapshot,
         rules,
         None if open_ is None else next_due_s(state, open_, state.ticked_s),
@@ -152,29 +152,14 @@ def _rules(found: Verdict) -> Iterator[str]:
         rho = ratio(after[reclaim.above])
         yield f"R1 is closed to it: ρ of {reclaim.above} would be {rho} with this contract, and 1 is the most."
     open_ = {one.account for one in opened(asker, Crowd(snapshot, rules), reclaim)} | {asker.account}
-    shut = {u.account for u in snapshot.units if u.account not in open_ and found.at_s >= u.contract_end_s}
-    if shut and rules.rebalance:
-        yield _furthest(asker, shut, snapshot, rules)
+    banked = {u.account for u in snapshot.units if u.account and found.at_s >= u.contract_end_s}
+    if banked - open_ and rules.rebalance:
+        yield rebalance(asker, banked & open_, banked - open_, snapshot, rules)
     kept = [u for u in snapshot.units if u.account and found.at_s < u.contract_end_s < FOREVER_S]
     if kept:
         first = min(kept, key=lambda unit: (unit.contract_end_s, unit.name))
         when = _at(first.contract_end_s, found.at_s)
         yield f"The first to have banked its minimum runtime is {_unit(first)}, at {when}."
-
-
-def _furthest(asker: Asker, shut: set[str], snapshot: Snapshot, rules: Rules) -> str:
-    """R2 for the account that comes nearest to yielding by it."""
-    sides = {(below_common(asker.account, theirs), below_common(theirs, asker.account)) for theirs in shut}
-    pairs = [(mine, theirs) for mine, theirs in sides if mine is not None and theirs is not None]
-    if not pairs:
-        return "R2 is closed to it: those who could yield are of accounts above or below its own."
-    then = {mine: with_contract(snapshot.ratio(mine), asker.contract_gpu_ms) for mine, _ in pairs}
-    mine, theirs = max(pairs, key=lambda pair: (snapshot.ratio(pair[1]).display() - then[pair[0]].display(), pair))
-    return (
-        f"R2 is closed to it: ρ of {mine} would be {ratio(then[mine])} with this contract, and must be "
-        f"{float(rules.hysteresis):g} below that of those who yield; nearest is {theirs} with "
-        f"{ratio(snapshot.ratio(theirs))}."
-    )
 
 
 def _unit(unit: Unit) -> str:

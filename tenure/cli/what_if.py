@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, Final
+from zoneinfo import ZoneInfo
 
 import typer
 
 from enforcer.whatif.compare import Unplayable, WhatIf, policy_words, what_if
 from ledger.store.clickhouse import ClickHouse
-from ledger.units import DAY_S
+from ledger.units import DAY_S, instant
 from tenure import wiring
 from tenure.cli import exits, options, output
 from tenure.cli.desk import Desk, reading
 from tenure.cli.report import Last, Month, Since, Until, Zone
-from tenure.cli.text import below_root, gpu_hours, gpus, moment, plural
+from tenure.cli.text import below_root, gpu_hours, gpus, plural, when
 from tenure.played import figure_rows, plan_rows
 from tenure.report import text
 from tenure.report.enforced import Kept, enforcement_sections
@@ -67,7 +68,7 @@ def what_if_command(
     output.console().print(text.rendered(question, sorted({k.pool for k in kept if k.pool}), sections))
     if plans:
         output.say()
-        output.show(_table(plans))
+        output.show(_table(plans, question.zone))
     more = f", the first {PAGE} are shown" if len(plans) > PAGE else ""
     output.tell(f"{plural(len(plans), 'plan')} would have been made{more}. {caption}")
 
@@ -109,12 +110,13 @@ def _plans(store: ClickHouse, question: Question, policy: str) -> list[dict[str,
     return store.query(PLANS, {**span, "policy": policy}).dicts()
 
 
-def _table(plans: list[dict[str, Any]]) -> Any:  # noqa: ANN401
-    columns = ("*When", "*Job", "~Account", ">GPUs", "*Rule", "~Takes from", ">Lost GPU-h", "*Ended")
+def _table(plans: list[dict[str, Any]], zone: ZoneInfo) -> Any:  # noqa: ANN401
+    at = "*When" if zone.key == "UTC" else f"*When ({zone.key})"
+    columns = (at, "*Job", "~Account", ">GPUs", "*Rule", "~Takes from", ">Lost GPU-h", "*Ended")
     table = output.table("Who would have yielded to whom", *columns)
     cells = [
         [
-            moment(plan["at_s"]),
+            when(instant(plan["at_s"]).astimezone(zone)),
             plan["job"] or "drain",
             below_root(plan["account"]) if plan["account"] else "",
             gpus(plan["gpus_milli"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -15,6 +15,9 @@ from tenure.cli.plans import plan_json
 from tenure.cli.queries import read
 from tenure.cli.text import NONE, when
 from tenure.cli.verdicts import DONE, Verdict, json_of, told, verdict
+
+WAITS: Final = frozenset({"pending", "held"})
+"""States of a job that waits, now or once it is released."""
 
 
 def why_not(
@@ -45,14 +48,16 @@ def _elsewhere(desk: Desk, cluster: str, job: str) -> tuple[str, str]:
     """What a job does that does not wait; stops where nobody knows it."""
     asked = {"cluster": cluster, "job": job}
     runs = desk.store.query(read("job_runs"), asked).dicts()
-    if not runs and not desk.store.query(read("job"), asked).dicts():
+    known = desk.store.query(read("job"), asked).dicts()
+    if not runs and not known:
         raise exits.Stop(f"{job}: no such job in the book; `tenure queue` lists those that wait", exits.NOTHING)
-    last: dict[str, Any] = runs[-1] if runs else {"ended_at": None, "outcome": ""}
+    last: dict[str, Any] = runs[-1] if runs else {"ended_at": None, "outcome": "it never started"}
     if runs and last["ended_at"] is None:
         safe = f", protected until {when(last['contract_end'])} UTC" if last["class"] == "protected" else ""
-        told_ = f"{job} runs since {when(last['started_at'])} UTC{safe}: nobody has to yield to it."
-        return "running", told_
-    return "ended", f"{job} is over ({last['outcome'] or 'it never started'}): `tenure explain {job}` tells its story."
+        return "running", f"{job} runs since {when(last['started_at'])} UTC{safe}: nobody has to yield to it."
+    if known and known[0]["state"] in WAITS:
+        return "not_looked_at", f"{job} began to wait after the last tick, and nobody has looked at it yet."
+    return "ended", f"{job} is over ({last['outcome']}): `tenure explain {job}` tells its story."
 
 
 def _tell(found: Verdict) -> None:

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final, NamedTuple
 
+from enforcer.whatif.compare import RECORDED, SIDES, WITH, WITHOUT
 from tenure.report.accounts import below
 from tenure.report.lost import CAUSES
 from tenure.report.period import shown
 from tenure.report.tables import POOL, Cell, Column, Part, Section, section
 from tenure.report.values import Question
 
-SIDES: Final = ("recorded", "without", "with")
-TITLES: Final = {"recorded": "recorded", "without": "without", "with": "with it"}
+TITLES: Final = {RECORDED: "recorded", WITHOUT: "without", WITH: "with it"}
 
 
 def _titles(of: str) -> Iterator[tuple[str, str]]:
     """The sides with what they are called, below what they are of."""
     for side in SIDES:
-        yield side, f"{of if side == SIDES[0] else ''}\n{TITLES[side]}"
+        yield side, f"{of if side == RECORDED else ''}\n{TITLES[side]}"
 
 
 ACCOUNT_COLUMNS: Final = (

@@ -10,6 +10,8 @@ from rich.cells import cell_len
 from tests.e2e.cli.conftest import copied, once
 from tests.e2e.cli.driver import Answer, many
 from tests.support.enforced import a_morning, and_who_waits
+from tests.support.enforcing import Work
+from tests.support.said import committed, node, opens, shares, started, submitted, tick
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -245,3 +247,52 @@ def test_who_does_not_wait_is_told_so(book: Path):
     assert (unknown.code, "`tenure queue` lists those that wait" in unknown.err) == (3, True)
     assert "wide takes no part in the ranking (not_placeable)" in flat(wide)
     assert (json_.json["state"], json_.json["refusals"]) == ("running", [])
+
+
+def test_a_job_that_came_after_the_last_tick_is_not_over(tmp_path: Path):
+    """`tenure up` ticks every 30 s; who asks in between is told that it waits."""
+    world = a_morning()
+    world.now_s += 5
+    world.submit(Work("just_now", "lab/a", 1, 8_000, 3600))
+    log = str(world.write(tmp_path / "log.jsonl"))
+    ingested, shown, asked = many(
+        tmp_path / "book", [["ingest", log], ["why-not", "just_now"], ["why-not", "just_now", "--json"]]
+    )
+    assert ingested.code == 0
+    assert "is over" not in flat(shown)
+    assert asked.json["state"] != "ended"
+
+
+def test_before_it_is_switched_on_it_is_said_what_would_be_done(tmp_path: Path):
+    """Everything is observed already: a plan for `ask`, and node `m` drains."""
+    events = [
+        opens("08:00"),
+        node("08:00", "n", 4),
+        node("08:00", "m", 1),
+        shares("08:00", "lab", {"a": 50, "b": 50}),
+        *(submitted("08:00", name, account="lab/b", gpus=gpus, min_runtime_s=0) for name, gpus in (("j", 4), ("k", 1))),
+        started("08:00", "j", on={"n": 4}),
+        started("08:00", "k", on={"m": 1}),
+        submitted("08:30", "ask", gpus=4, min_runtime_s=3600),
+        node("09:00", "m", 1, state="draining"),
+        tick("09:05"),
+        committed("09:05", "j/1", mode="observe"),
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b"".join(event.model_dump_json(exclude_none=True).encode() + b"\n" for event in events))
+    _, preview, shown, program = many(
+        tmp_path / "book",
+        [
+            ["ingest", str(log)],
+            ["policy", "set", "enforcement=enforce", "--dry-run"],
+            ["plans"],
+            ["plans", "--json"],
+        ],
+    )
+    assert "1 run would have to leave for 1 job, and 1 more off 1 node to be emptied" in flat(preview)
+    assert "m drains: what runs on it" in flat(shown)
+    assert "k/1 (unfunded, 1 GPU) loses" in flat(shown)
+    assert [(it["job"], it["node"], it["rule"]) for it in program.json["plans"]] == [
+        (None, "m", "drain"),
+        ("ask", None, "R0"),
+    ]

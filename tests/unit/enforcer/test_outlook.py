@@ -30,7 +30,7 @@ def holds(name: str, *, gpus: int = 4, **more: Any) -> list[Any]:
 def seen(*log: Any, job: str = "ask") -> Earliest | None:
     told = folded([*SET_UP, *log])
     assert not told.refused
-    return earliest(decode(encode(told.book.state)), "h100", job)
+    return earliest(lambda: decode(encode(told.book.state)), "h100", job)
 
 
 def victims(found: Earliest | None) -> list[str]:
@@ -107,15 +107,28 @@ def test_who_does_not_wait_has_no_outlook():
     assert seen(*holds("j", min_runtime_s=0), tick("09:05"), job="j") is None
 
 
-def test_of_many_ends_some_are_looked_at_and_the_answer_brackets_the_right_one():
+def test_of_many_ends_the_one_that_helps_is_found():
     several = [one for n in range(40) for one in _small(n)]
     nodes = [node("08:00", f"m{n}", 1) for n in range(40)]
     log = [*nodes, *several, *holds("j", min_runtime_s=2 * HOUR_S), ask(), tick("09:05")]
     found = seen(*log)
     assert len(several) // 2 > MOST_ENDS
     assert found is not None
-    assert found.by_s is not None
-    assert found.after_s < s("10:00") <= found.by_s
+    assert (found.by_s, found.at_once) == (s("10:00"), True)
+
+
+def test_an_end_at_the_instant_that_is_not_what_helps_is_not_given_as_exact():
+    """ρ lets it take `j` from 10:38 on, between two looks; at the second `o` has just banked, and is chosen."""
+    other = [
+        submitted("08:00", "o", account="lab/b", gpus=4, min_runtime_s=3 * HOUR_S, resumable=True, priority=-5),
+        started("08:00", "o", on={"m": 4}),
+        checkpointed("09:00", "o"),
+    ]
+    log = [node("08:00", "m", 4), *other, *holds("j", min_runtime_s=60), ask(min_runtime_s=11 * HOUR_S // 2)]
+    found = seen(*log, tick("09:05"))
+    assert victims(found) == ["o/1"]
+    assert found is not None
+    assert (found.by_s, found.at_once) == (s("11:00"), False)
 
 
 def _small(n: int) -> list[Any]:
@@ -126,5 +139,5 @@ def _small(n: int) -> list[Any]:
 def test_the_book_it_is_asked_about_can_be_a_copy():
     told = folded([*SET_UP, *holds("j", min_runtime_s=2 * HOUR_S), ask(), tick("09:05")])
     before = FactsHash(told.book.state).value
-    earliest(decode(encode(told.book.state)), "h100", "ask")
+    earliest(lambda: decode(encode(told.book.state)), "h100", "ask")
     assert FactsHash(told.book.state).value == before

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from enforcer.plan import Plan
+from enforcer.preview import Emptied, preview
+from enforcer.protocol import due
+from enforcer.rules import rules_of
 from ledger.facts import decode, encode
 from ledger.units import HOUR_S
 from tenure.cli.verdicts import Verdict, json_of, told, verdict
@@ -15,6 +19,7 @@ from tests.support.said import (
     node,
     opens,
     policy,
+    s,
     settled,
     shares,
     started,
@@ -157,3 +162,104 @@ def test_a_job_that_has_a_plan_needs_no_reason():
 
 def test_who_runs_does_not_wait():
     assert of(*holds(0), ask(), tick("09:05"), job="j") is None
+
+
+def test_a_rule_that_opens_somebody_is_not_said_to_be_closed():
+    """R2 opens lab/b (ρ 2.5), whose run would lose too much; lab/c (ρ 1) is too near. R2 is not what is in the way."""
+    found = verdict_of(
+        opens("08:00", enforcement="enforce"),
+        node("08:00", "n", 4),
+        node("08:00", "m", 4),
+        shares("08:00", "lab", {"a": 30, "b": 20, "c": 50}),
+        submitted("08:00", "jb", account="lab/b", gpus=4, min_runtime_s=60),
+        started("08:00", "jb", on={"n": 4}),
+        submitted("08:00", "jc", account="lab/c", gpus=4, min_runtime_s=60),
+        started("08:00", "jc", on={"m": 4}),
+        ask(),
+        tick("09:05"),
+    )
+    assert dict(found.refusal.closed) == {"loss_exceeds_gain": 1, "ratio": 1}
+    assert not any(sentence.startswith("R2 is closed to it") for sentence in told(found)), list(told(found))
+
+
+def verdict_of(*log: Any) -> Any:
+    book = folded(list(log))
+    assert not book.refused
+    return verdict(lambda: decode(encode(book.book.state)), "ask")
+
+
+def test_what_is_only_observed_is_counted_among_what_enforcement_would_do():
+    """While an observed plan is open its asker fails G6, and `policy set enforcement=enforce` tells of nobody."""
+    log = [*SET_UP, policy("08:01", enforcement="observe"), *holds(0), ask(), tick("09:05")]
+    before, _ = preview(folded(log).book.state)
+    after, _ = preview(folded([*log, committed("09:05", "j/1", mode="observe")]).book.state)
+    assert [it.asker.job for _, it in before if isinstance(it, Plan)] == ["ask"]
+    assert [it.asker.job for _, it in after if isinstance(it, Plan)] == ["ask"]
+
+
+def test_a_run_on_a_node_that_drains_would_have_to_leave_too():
+    """`policy set enforcement=enforce` says whom that would order off: nothing of drains."""
+    drains = node("09:00", "n", 4, state="draining")
+    log = [*SET_UP, policy("08:01", enforcement="observe"), *holds(0), drains, tick("09:05")]
+    state = folded(log).book.state
+    ordered = due(state, s("09:05"), rules_of(state.policy_at(s("09:05")))).acts
+    made, _ = preview(state)
+    assert len(ordered) == 1
+    assert sum(len(victim.unit.runs) for _, it in made for victim in it.victims) == 1
+
+
+def test_between_many_ends_the_first_that_helps_is_found():
+    """40 runs of two hours' minimum runtime, one begun a minute after the other; the asker needs one of them."""
+    runs = [
+        event
+        for n in range(40)
+        for event in (
+            submitted(f"08:{n:02}", f"r{n}", account="lab/b", gpus=1, min_runtime_s=2 * HOUR_S, resumable=True),
+            started(f"08:{n:02}", f"r{n}", on={"big": 1}),
+            checkpointed(f"08:{n:02}:30", f"r{n}"),
+        )
+    ]
+    one = ask(gpus=1, shape={"nodes": 1, "gpus_per_node_milli": 1000})
+    found = verdict_of(
+        opens("08:00", enforcement="enforce"),
+        node("08:00", "big", 40),
+        shares("08:00", "lab", {"a": 50, "b": 40}),
+        *runs,
+        one,
+        tick("09:59"),
+    )
+    seen = found.earliest
+    assert found.refusal.name == "no_rule"
+    assert (seen.by_s, seen.at_once) == (s("10:00"), True)
+    later = verdict_of(
+        opens("08:00", enforcement="enforce"),
+        node("08:00", "big", 40),
+        shares("08:00", "lab", {"a": 50, "b": 40}),
+        *runs[3:],
+        submitted("08:00", "r0", account="lab/a", gpus=1, min_runtime_s=2 * HOUR_S),
+        started("08:00", "r0", on={"big": 1}),
+        one,
+        tick("09:59"),
+    ).earliest
+    assert (later.by_s, later.at_once) == (s("10:01"), True)
+
+
+def test_a_node_is_emptied_and_who_asks_fits_elsewhere():
+    """Nobody is planned for on a node that is emptied."""
+    drains = node("09:00", "n", 4, state="draining")
+    log = [*SET_UP, node("08:00", "m", 4), policy("08:01", enforcement="observe"), *holds(0), drains, ask()]
+    made, refused = preview(folded([*log, tick("09:05")]).book.state)
+    assert [(it.node, it.orders) for _, it in made if isinstance(it, Emptied)] == [("n", 1)]
+    assert len(made) == 1
+    assert [(refusal.job, refusal.name) for _, refusal in refused] == [("ask", "fits")]
+
+
+def test_a_drain_that_is_observed_is_counted_and_the_hour_s_limit_is_that_of_enforcing():
+    drains = node("09:00", "n", 4, state="draining")
+    log = [*SET_UP, policy("08:01", enforcement="observe", max_orders_per_hour=1), *holds(0), drains, tick("09:05")]
+    state = folded(log).book.state
+    (drain,) = due(state, s("09:05"), rules_of(state.policy_at(s("09:05")))).acts
+    observed = folded([*log, drain.model_copy(update={"recordedtime": drain.time})])
+    assert not observed.refused
+    assert due(observed.book.state, s("09:05"), rules_of(state.policy_at(s("09:05")))).acts == []
+    assert [it.orders for _, it in preview(observed.book.state).made] == [1]
