@@ -143,8 +143,8 @@ def _translate(error: Exception, where: str) -> StoreError:
     code = error.code if isinstance(error, DriverError) else None
     if _NOT_STARTED in text and (holder := _holder(where)):
         return StoreBusy(
-            f"{where} is open in another process ({holder}), and chDB allows one: stop that process, "
-            "or ask it instead (a running `tenure up` answers commands)"
+            f"{where} is open in another process ({holder}), and chDB allows one: stop that process first "
+            "(a `tenure up` that is started again goes on where it was), or keep the book on a ClickHouse server"
         )
     if other := _OTHER_PATH.search(text):
         return StoreBusy(f"this process already has {other['held']} open, and chDB allows one folder: close it")
