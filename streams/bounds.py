@@ -61,7 +61,7 @@ INSTANTS: Final[dict[type, tuple[str, ...]]] = {
     PolicySet: ("opens_at",),
     MaintenancePlanned: ("since", "until"),
     ClockTicked: ("at",),
-    PlanCommitted: ("at",),
+    PlanCommitted: ("at", "due"),
     CapacityHeld: ("until",),
 }
 """Instants in the data of an event."""

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(300)
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "slurm"
 
-WHEN_RECORDED = re.compile(r'"log_hash": "\w+"')
+WHEN_RECORDED = re.compile(r'"log_hash": "\w+"|"recorded_at": "[^"]*"')
 """The records of the two logs were made some seconds apart."""
 
 ASKED = [

@@ -11,7 +11,7 @@ from tests.e2e.slurm.enforced import GANG, REQUEUES, Enforced
 from tests.e2e.slurm.process import Tenure
 from tests.support.slurm import SLEEPS, Cluster
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.chaos]  # a minute each: `make chaos`, lest CI takes too long
 
 SOON: Final = ("StartTime=now+5minutes", "Duration=60", "Users=root", "Flags=MAINT,IGNORE_JOBS")
 """With a grace of 8 s a node is emptied from 5 min 8 s before."""

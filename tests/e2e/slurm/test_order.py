@@ -11,7 +11,7 @@ from tests.e2e.slurm.enforced import BY_COMMANDS, Enforced, contract
 from tests.e2e.slurm.process import Tenure
 from tests.support.slurm import SLEEPS, Cluster
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.chaos]  # a minute each: `make chaos`, lest CI takes too long
 
 
 def priorities(slurm: Cluster) -> dict[str, int]:

@@ -11,7 +11,7 @@ from tests.e2e.slurm.enforced import GANG, REQUEUES, Enforced, contract, nodes_o
 from tests.e2e.slurm.process import Tenure
 from tests.support.slurm import SLEEPS, Cluster
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.chaos]  # a minute each: `make chaos`, lest CI takes too long
 
 BY_REST = """
 slurmrestd = "unix:SOCKET"
@@ -40,7 +40,7 @@ def test_without_a_hold_a_third_run_takes_what_was_freed_and_is_found_out(
     first, second = (slurm.submit(SLEEPS, GANG, user="labbob", gpus=8) for _ in range(2))
     slurm.wait(first, "RUNNING", limit_s=60)
     assert nodes_of(slurm, first) == {"gn2"}
-    here.more_polls(4)
+    here.more_polls(12)  # by then it is seen that somebody else has the room
     assert slurm.row(stays).state == "RUNNING"
     assert slurm.row(second).state == "PENDING"
     here.over()
