@@ -52,6 +52,11 @@ class Outcome(NamedTuple):
     sentence: str
 
 
+def nothing_held(handle: str) -> Outcome:
+    """What a scheduler that keeps no nodes says when they are let go."""
+    return Outcome(ACCEPTED, f"Nothing is held{' as ' + handle if handle else ''}.")
+
+
 class Actuator(Protocol):
     """A scheduler, told what to do. Calls block, for a limited time; what the scheduler says is never raised."""
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from enforcer import windows
-from enforcer.gates import Refusal
+from enforcer.gates import Refusal, may_ask_s
 from enforcer.gather import snapshot_of
 from enforcer.plan import Plan, plan_for
 from enforcer.rules import Rules, rules_of
@@ -107,7 +107,7 @@ def _saving(state: State, snapshot: Snapshot) -> frozenset[str]:
 
 def _own(asker: Asker, rules: Rules) -> set[int]:
     """When its delay and its back-off are over."""
-    return {asker.since_s + (rules.debug_delay_s if asker.debug else rules.delay_s), asker.not_before_s}
+    return {may_ask_s(asker, rules), asker.not_before_s}
 
 
 def _at_once(asker: Asker, snapshot: Snapshot, rules: Rules) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from enforcer.gates import Refusal
-from enforcer.rules import Rules
+from enforcer.rules import Rules, mode_of
 from enforcer.snapshot import Snapshot
-from ledger.acts import ENFORCE, OBSERVE
+from ledger.acts import OBSERVE
 from ledger.events.acts import Mode
 from ledger.state import State
 from ledger.units import HOUR_S
@@ -28,8 +28,7 @@ def ordered_s(state: State, mode: Mode | None = None) -> tuple[int, ...]:
     policy = state.policy_at(state.ticked_s)
     if not policy.max_orders_per_hour:
         return ()
-    if mode is None:
-        mode = ENFORCE if policy.enforcement == ENFORCE else OBSERVE
+    mode = mode or mode_of(policy)
     found: list[int] = []
     for plan in state.acts.plans.values():
         if plan.made.mode != mode:

@@ -14,10 +14,9 @@ from enforcer.gather import snapshots
 from enforcer.pace import pace_of
 from enforcer.plan import plan
 from enforcer.reaction import due_s
-from enforcer.rules import Rules
-from ledger.acts import PAUSED
+from enforcer.rules import Rules, mode_of
+from ledger.acts import ENFORCE, PAUSED
 from ledger.events import Act
-from ledger.events.acts import Mode
 from ledger.state import State
 from ledger.units import FOREVER_S
 
@@ -68,7 +67,7 @@ def _next_turn_s(state: State, delay_s: int) -> int:
 
 def _plans(state: State, now_s: int, rules: Rules) -> tuple[list[Act], list[int]]:
     """New plans at the last tick, and when those may ask who only have to wait."""
-    mode: Mode = "enforce" if state.policy_at(now_s).enforcement == "enforce" else "observe"
+    mode = mode_of(state.policy_at(now_s))
     made: list[Act] = []
     later: list[int] = []
     for snapshot in snapshots(state).values():
@@ -80,7 +79,7 @@ def _plans(state: State, now_s: int, rules: Rules) -> tuple[list[Act], list[int]
         made += emptied
         if pace.until_s is not None:
             later.append(pace.until_s)
-        if emptied and mode == "enforce":  # what they hold must not be planned with: the next look knows better
+        if emptied and mode == ENFORCE:  # what they hold must not be planned with: the next look knows better
             continue
         plans, refused = plan(snapshot, rules, AT_ONCE)
         made += [writing.committed(state, snapshot, one, mode, now_s, due_s(one, rules)) for one in plans]

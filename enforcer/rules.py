@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ledger.acts import ENFORCE
+from ledger.events.acts import Mode
 from ledger.policy import Policy
 
 
@@ -43,6 +45,11 @@ class Rules:
     """How many runs may be ordered off in an hour; 0: without limit."""
     priority_inside_leaf: bool = False
     """Whether declared priority moves banked work of the same account."""
+
+
+def mode_of(policy: Policy) -> Mode:
+    """Whether plans made under a policy are carried out, or only observed."""
+    return "enforce" if policy.enforcement == ENFORCE else "observe"
 
 
 def rules_of(policy: Policy) -> Rules:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from ledger.charges import pool_stretches, run_lines
 from ledger.demand import NO_NODES, placeable
@@ -342,6 +342,14 @@ def _maybe_waiting(state: State) -> Iterator[str]:
             yield name
 
 
+class Entered(NamedTuple):
+    """A job's entry, which stays as it is until an instant, or until nodes or decisions change."""
+
+    epoch: tuple[int, int, int]
+    until_s: int
+    entry: QueueEntry
+
+
 def _entries(state: State, jobs: Iterable[str]) -> Iterator[QueueEntry]:
     epoch = state.epoch_at(state.ticked_s)
     for name in jobs:
@@ -349,24 +357,24 @@ def _entries(state: State, jobs: Iterable[str]) -> Iterator[QueueEntry]:
         since_s = derived.queued_since
         if since_s is None:
             continue
-        known = state.entries.get(name)
-        if known is not None and known[0] is derived and known[1] == epoch and state.ticked_s < known[2]:  # type: ignore[operator]
-            yield cast("QueueEntry", known[3])
+        known: Entered | None = state.entries.get(name)
+        if known is not None and known.epoch == epoch and state.ticked_s < known.until_s:
+            yield known.entry
             continue
-        entry = _entry(state, state.jobs[name], derived, since_s)
-        if entry is not None:
-            wait = next((w for w in derived.waits if w.a_s <= state.ticked_s < w.b_s), None)
-            if wait is not None:
-                state.entries[name] = (derived, epoch, wait.b_s, entry)
+        wait = next((w for w in derived.waits if w.a_s <= state.ticked_s < w.b_s), None)
+        if wait is not None:
+            entry = _waiting(state, name, wait, since_s)
+            state.entries[name] = Entered(epoch, wait.b_s, entry)
             yield entry
+            continue
+        later = _not_waiting(state, state.jobs[name], derived, since_s)
+        if later is not None:
+            yield later
 
 
-def _entry(state: State, facts: JobFacts, derived: Derived, since_s: int) -> QueueEntry | None:
-    """A job in the queue, as far as is known to this day; None if it is not, or not yet, at the last tick."""
+def _not_waiting(state: State, facts: JobFacts, derived: Derived, since_s: int) -> QueueEntry | None:
+    """A job in the queue that could not start at the last tick; None if it is not in it, or not yet."""
     at_s = state.ticked_s
-    wait = next((w for w in derived.waits if w.a_s <= at_s < w.b_s), None)
-    if wait is not None:
-        return _waiting(state, facts.job, wait, since_s)
     if not facts.submitted or facts.submitted[0].at_s > at_s or any(r.start_s <= at_s < r.end_s for r in derived.runs):
         return None
     terms = facts.terms_at(at_s)

@@ -53,6 +53,7 @@ class State:
     """Facts first, caches after.
 
     `revised` counts changes of closed hours, for those who sum them; `turned` changes of nodes and decisions.
+    `entries` are `ledger.standing`'s, of jobs that were not read again since.
     """
 
     cluster: str
@@ -79,7 +80,7 @@ class State:
     summed: dict[str, tuple[object, dict[str, tuple[int, int]]]] = field(default_factory=dict)
     _asked: dict[tuple[str, str], Any] = field(default_factory=dict)
     _asked_at: tuple[int, int] = (0, 0)
-    entries: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    entries: dict[str, Any] = field(default_factory=dict)
     turned: int = 0
     node_edges: list[int] = field(default_factory=list)
     decision_edges: list[int] = field(default_factory=list)
@@ -179,6 +180,7 @@ class State:
         runs = derive(facts, self)
         spans = queued(facts, runs)
         self.derived[name] = Derived(runs, waits(facts, runs, spans), spans)
+        self.entries.pop(name, None)
         self.stale.pop(name, None)
         if facts.ever_held:
             self.maybe_held[name] = None

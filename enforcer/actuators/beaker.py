@@ -15,7 +15,7 @@ import grpc
 from beaker import beaker_pb2 as pb
 from beaker.beaker_pb2_grpc import BeakerStub
 
-from enforcer.orders import ACCEPTED, GONE, LEFT, REFUSED, RUNNING, UNREACHABLE, Hold, Order, Outcome
+from enforcer.orders import ACCEPTED, GONE, LEFT, REFUSED, RUNNING, UNREACHABLE, Hold, Order, Outcome, nothing_held
 
 _OWN: Final = ("grpc.use_local_subchannel_pool", 1)
 """Or another cluster's connection to the same Beaker, and its waiting after a failure, would be shared."""
@@ -137,7 +137,7 @@ class Beaker:
 
     def release(self, handle: str) -> Outcome:
         """Nothing was held."""
-        return Outcome(ACCEPTED, f"Nothing is held{' as ' + handle if handle else ''}.")
+        return nothing_held(handle)
 
     def _look(self, order: Order) -> pb.Job | Outcome:
         """The job that the order means while it is on a node, or why there is none."""

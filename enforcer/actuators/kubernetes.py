@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from enforcer.actuators.http import Http, NoReply, Reply
-from enforcer.orders import ACCEPTED, GONE, LEFT, REFUSED, RUNNING, UNREACHABLE, Hold, Order, Outcome
+from enforcer.orders import ACCEPTED, GONE, LEFT, REFUSED, RUNNING, UNREACHABLE, Hold, Order, Outcome, nothing_held
 
 WHY: Final = "tenure.dev/why"
 PREEMPTED: Final = "tenure.dev/preempted"
@@ -77,7 +77,7 @@ class Workloads:
 
     def release(self, handle: str) -> Outcome:
         """Nothing was held."""
-        return Outcome(ACCEPTED, f"Nothing is held{' as ' + handle if handle else ''}.")
+        return nothing_held(handle)
 
     def _look(self, order: Order) -> _Found | Outcome:
         found = _found(order, self._http.ask("GET", self._path(order.job)))
@@ -140,7 +140,7 @@ class Pods:
 
     def release(self, handle: str) -> Outcome:
         """Nothing was held."""
-        return Outcome(ACCEPTED, f"Nothing is held{' as ' + handle if handle else ''}.")
+        return nothing_held(handle)
 
     def _look(self, order: Order) -> _Found | Outcome:
         found = _found(order, self._http.ask("GET", self._path(order.job)))

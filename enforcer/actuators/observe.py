@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enforcer.orders import ACCEPTED, RUNNING, Hold, Order, Outcome
+from enforcer.orders import ACCEPTED, RUNNING, Hold, Order, Outcome, nothing_held
 
 
 class Observe:
@@ -27,4 +27,4 @@ class Observe:
 
     def release(self, handle: str) -> Outcome:
         """Nothing is held."""
-        return Outcome(ACCEPTED, f"Nothing is held{' as ' + handle if handle else ''}.")
+        return nothing_held(handle)

@@ -85,7 +85,6 @@ class _Search:
         scale = lcm(*set(wide))
         self._weights = [weight * scale for weight in _packed(problem)]
         self._parts = [weight // width for weight, width in zip(self._weights, wide, strict=True)]
-        self._gangs = sum(1 << place for place, width in enumerate(wide) if width > 1)
         self._hosts = [
             _Host(
                 problem.by_name[name].spare_milli,

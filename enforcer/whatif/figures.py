@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from enforcer.gather import lost_gpu_ms
-from enforcer.whatif.past import CLASSES, class_under
+from enforcer.whatif.past import CLASSES, class_under, first_asked_s
 from ledger.hours import CHARGED, NODE_FIELD, REFUNDED, UNFUNDED, Sums, owed_gpu_ms
 from ledger.runs import PREEMPTED
 from ledger.state import State
@@ -132,5 +132,6 @@ def _add_wait(waits: Waits, state: State, name: str, until_s: int) -> None:
     if derived is None or not runs or runs[0].start_s >= until_s:
         waits.never += 1
         return
-    since_s = min([wait.a_s for wait in derived.waits[:1]] + [runs[0].start_s])
+    since_s = first_asked_s(derived)
+    assert since_s is not None
     waits.started_s.append(runs[0].start_s - since_s)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from enforcer.whatif.work import ENDLESS_S, Running, Work
 from ledger.jobs import Attempt
-from ledger.ranking import DEBUG_MAX_GPUS_MILLI, DEBUG_MAX_MIN_RUNTIME_S
+from ledger.ranking import is_debug
 from ledger.runs import PREEMPTED, DerivedRun, funding
 from ledger.state import Derived, State
 from ledger.statements import Terms
@@ -243,8 +243,7 @@ def class_under(terms: Terms, *, funded: bool) -> str:
     """The class of work under such terms."""
     if not funded:
         return UNFUNDED
-    debug = terms.gpus_milli <= DEBUG_MAX_GPUS_MILLI and terms.min_runtime_s <= DEBUG_MAX_MIN_RUNTIME_S
-    return FUNDED_DEBUG if debug else FUNDED_BATCH
+    return FUNDED_DEBUG if is_debug(terms.gpus_milli, terms.min_runtime_s) else FUNDED_BATCH
 
 
 def _turns(state: State, from_s: int, until_s: int) -> Iterator[Turn]:

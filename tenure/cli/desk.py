@@ -30,6 +30,8 @@ from tenure.config import Settings
 
 HOW_TO_FILL: Final = "fill it with `tenure demo`, or with `tenure ingest FILE...`"
 HOW_TO_FOLD: Final = "nothing of its log in Kafka is folded yet: `tenure worker` does that"
+SOURCE: Final = "tenure/cli"
+"""Whose events decisions are that people make by commands."""
 
 
 @dataclass(frozen=True, slots=True)

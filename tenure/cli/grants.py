@@ -12,11 +12,9 @@ from ledger.events.decisions import GrantMadeData
 from ledger.units import GPU_HOUR_MS
 from tenure import wiring
 from tenure.cli import exits, instants, options, output
-from tenure.cli.desk import confirm, decide, reading, writing
+from tenure.cli.desk import SOURCE, confirm, decide, reading, writing
 from tenure.cli.queries import read
 from tenure.cli.text import below_root, gpu_hours, when
-
-SOURCE = "tenure/cli"
 
 app = typer.Typer(no_args_is_help=True, help="List and make grants of GPU time.")
 

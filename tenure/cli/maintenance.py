@@ -15,11 +15,10 @@ from ledger.units import epoch_s, instant
 from streams.sources.slurm.nodelist import ListWrong, expand
 from tenure import wiring
 from tenure.cli import exits, instants, options, output
-from tenure.cli.desk import confirm, decide, reading, writing
+from tenure.cli.desk import SOURCE, confirm, decide, reading, writing
 from tenure.cli.queries import read
 from tenure.cli.text import plural, when
 
-SOURCE = "tenure/cli"
 SHOWN: Final = 4
 """Nodes that are named in a sentence or a cell."""
 

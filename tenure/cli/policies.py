@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from ledger.acts import PAUSED
 from ledger.events.decisions import PolicySetData
 from ledger.policy import DEFAULT
 from ledger.state import State
@@ -18,7 +19,6 @@ from tenure.cli.text import NONE, duration, when
 OPENS: Final = "opens_at"
 FIELDS: Final = tuple(f for f in PolicySetData.model_fields if f not in {"cluster", "author", "reason"})
 """All that `policy.set` may change, as docs/events.md has them."""
-PAUSED: Final = "paused"
 MEANS: Final[Mapping[str, str]] = {
     "enforce": "plans are carried out: runs are ordered off",
     "observe": "plans are made and explained, and nothing is touched",

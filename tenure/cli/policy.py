@@ -8,20 +8,18 @@ import typer
 from rich.table import Table
 
 from enforcer.preview import Emptied, preview
-from ledger.acts import ENFORCE
+from ledger.acts import ENFORCE, PAUSED
 from ledger.events import PolicySet
 from ledger.events.decisions import PolicySetData
 from ledger.state import State
 from ledger.units import epoch_s
 from tenure import wiring
 from tenure.cli import exits, instants, options, output
-from tenure.cli.desk import Desk, check, confirm, decide, reading, writing
+from tenure.cli.desk import SOURCE, Desk, check, confirm, decide, reading, writing
 from tenure.cli.pens import Pen
-from tenure.cli.policies import MEANS, PAUSED, Field, Row, before_pause, changed, in_force, plain, wanted
+from tenure.cli.policies import MEANS, Field, Row, before_pause, changed, in_force, plain, wanted
 from tenure.cli.queries import read
 from tenure.cli.text import plural, when
-
-SOURCE = "tenure/cli"
 
 app = typer.Typer(help="Show and set a cluster's policy, pause and resume enforcement.")
 

@@ -16,12 +16,11 @@ from ledger.units import epoch_s
 from tenure import wiring
 from tenure.cli import desk as desks
 from tenure.cli import exits, options, output, previews
-from tenure.cli.desk import reading, writing
+from tenure.cli.desk import SOURCE, reading, writing
 from tenure.cli.queries import read
 from tenure.cli.sharing import Preview, latest, preview, wanted
 from tenure.cli.text import below_root, when
 
-SOURCE = "tenure/cli"
 Decision = Literal["approved", "amended", "refused"]
 ANSWERS: dict[str, Decision] = {"approve": "approved", "amend": "amended", "refuse": "refused"}
 

@@ -14,13 +14,11 @@ from ledger.events.decisions import SharesSetData
 from ledger.store.protocol import Value
 from tenure import wiring
 from tenure.cli import exits, instants, options, output, previews, reviews
-from tenure.cli.desk import check, confirm, decide, reading, writing
+from tenure.cli.desk import SOURCE, check, confirm, decide, reading, writing
 from tenure.cli.figures import indented, number, path_order, without_gpus
 from tenure.cli.queries import read
 from tenure.cli.sharing import Part, latest, parts, preview, wanted
 from tenure.cli.text import NONE, decimal, gpu_hours, gpus, moment, when
-
-SOURCE = "tenure/cli"
 
 app = typer.Typer(no_args_is_help=True, help="Show, set, ask for and decide on shares.")
 app.command()(reviews.request)
